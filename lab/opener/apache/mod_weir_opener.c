@@ -93,14 +93,27 @@ static int left_to_apache(request_rec *r)
     return DECLINED;
 }
 
+/*
+ * Whether files of a type are sent as they are. Where nobody names a handler, Apache takes the type for the name
+ * of one (ap_invoke_handler()). Whether there is one of a name only the handlers themselves know: so these are
+ * the types that Apache and its modules give out to name their handlers by.
+ */
+static int is_plain(const char *type)
+{
+    return ap_strcmp_match(type, "*/*") == 0
+           && ap_strcasecmp_match(type, "httpd/*") != 0
+           && ap_strcasecmp_match(type, "application/x-httpd-*") != 0
+           && ap_strcasecmp_match(type, "application/x-type-map*") != 0;
+}
+
 /* Whether a regular file is sent as the module sends one. What is unusual is left to others. */
 static int is_sent_here(request_rec *r)
 {
     const core_dir_config *core = ap_get_core_module_config(r->per_dir_config);
+    const char *handler = r->handler != NULL ? r->handler : r->content_type;
 
     return core->content_md5 != CONTENT_MD5_ON
-           && (r->handler == NULL || strcmp(r->handler, AP_DEFAULT_HANDLER_NAME) == 0
-               || ap_strcmp_match(r->handler, "*/*") == 0);
+           && (handler == NULL || strcmp(handler, AP_DEFAULT_HANDLER_NAME) == 0 || is_plain(handler));
 }
 
 /* Before any handler: one of another module must not see the metadata of what was passed, either. */

@@ -176,7 +176,8 @@ static int send_message(int fd, const void *bytes, size_t length)
 
 /*
  * Receives a message of SHORT bytes; the first descriptor that comes with it goes to `descriptor`, or -1.
- * WEIR_FILE stands for success; WEIR_UNREACHABLE for the end, an error, or a message of another length;
+ * WEIR_FILE stands for success; WEIR_TURNED_AWAY for the end of the connection; WEIR_UNREACHABLE for another
+ * error, or a message of another length;
  * WEIR_NO_ROOM for one with more descriptors than this process may open: those that came are closed.
  */
 static enum weir_result receive_short(int fd, unsigned char *bytes, int *descriptor)
@@ -199,6 +200,9 @@ static enum weir_result receive_short(int fd, unsigned char *bytes, int *descrip
     do {
         length = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     } while (length < 0 && errno == EINTR);
+    if (length == 0 || (length < 0 && errno == ECONNRESET)) {
+        return WEIR_TURNED_AWAY;
+    }
     if (length < 0) {
         return WEIR_UNREACHABLE;
     }
@@ -257,7 +261,7 @@ static enum weir_result greet(struct weir_client *client, const char *path, int6
     put16(bytes + 4, VERSION);
     put16(bytes + 6, 0);
     if (send_message(client->fd, bytes, sizeof bytes) != 0) {
-        return give_up(client, WEIR_UNREACHABLE);
+        return give_up(client, errno == EPIPE || errno == ECONNRESET ? WEIR_TURNED_AWAY : WEIR_UNREACHABLE);
     }
     switch (wait_readable(client->fd, soon < until ? soon : until)) {
     case 0:
@@ -308,6 +312,10 @@ static enum weir_result hear(struct weir_client *client, int64_t until, struct w
             return give_up(client, WEIR_UNREACHABLE);
         }
         received = receive_short(client->fd, bytes, &reply->fd);
+        if (received == WEIR_TURNED_AWAY) {
+            /* It had welcomed this process: it has ended. */
+            received = WEIR_UNREACHABLE;
+        }
         if (received != WEIR_FILE) {
             return give_up(client, received);
         }
@@ -317,6 +325,10 @@ static enum weir_result hear(struct weir_client *client, int64_t until, struct w
         if (reply->fd >= 0) {
             close(reply->fd);
             reply->fd = -1;
+        }
+        if (now_us() >= until) {
+            /* There may always be one more. */
+            return give_up(client, WEIR_TIMED_OUT);
         }
     }
     if (pause_us != 0) {

@@ -28,9 +28,10 @@ enum weir_result {
     WEIR_NOT_TOLD,     /* the opener leaves it to the server */
     WEIR_PAUSED,       /* not asked: the opener failed this process a short while ago */
     WEIR_UNREACHABLE,  /* there is no opener, or its connection broke */
+    WEIR_TURNED_AWAY,  /* the connection ended without a welcome */
     WEIR_TIMED_OUT,    /* it did not answer in time */
     WEIR_NO_ROOM,      /* this process may open no more descriptors */
-    WEIR_MISMATCH      /* it speaks another version of the messages */
+    WEIR_MISMATCH      /* it speaks another version of the messages; the last one */
 };
 
 struct weir_reply {

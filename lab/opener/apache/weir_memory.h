@@ -17,10 +17,11 @@
 void weir_memory_begin(void);
 
 /*
- * Answers for `name` as the opener would, from memory, and never waits for a disk. With a file or a directory
- * comes a descriptor that only names it; a file is one whose first `window` bytes are in memory, or all if it
- * is shorter. WEIR_NOT_TOLD: something is not in memory, or the kernel does not tell this user; or it is
- * neither a file nor a directory, which is looked at and not opened.
+ * Answers for `name` as the opener would, from memory, and never waits for a disk. It may wait for another
+ * machine or process that has the file (NFS, FUSE): the kernel asks it for metadata, and when a file is opened.
+ * With a file or a directory comes a descriptor that only names it; a file is one whose first `window` bytes
+ * are in memory, or all if it is shorter. WEIR_NOT_TOLD: something is not in memory, or the kernel does not
+ * tell this user; or it is neither a file nor a directory, which is looked at and not opened.
  */
 enum weir_result weir_memory_look(const char *name, uint64_t window, struct weir_reply *reply);
 

@@ -16,8 +16,34 @@
 
 APLOG_USE_MODULE(weir_opener);
 
-/* What this process logged last: a failure is logged once, and its end. */
-static _Atomic int in_order = 1;
+/* A line of each kind is written once in this time at most. Microseconds. */
+#define LOG_PAUSE APR_TIME_C(10000000)
+
+/*
+ * What this process logged last, WEIR_FILE for an opener that answers, and when a line of each kind was: a
+ * failure is logged once, and its end. Where some threads are answered and others are not, both go on.
+ */
+static _Atomic int logged = WEIR_FILE;
+static _Atomic apr_time_t logged_at[WEIR_MISMATCH + 1];
+
+/* Whether a line of this kind is to be written now. */
+static int is_news(enum weir_result kind)
+{
+    apr_time_t before, now;
+
+    /* It is written only where it changes: all threads read it. */
+    if (logged == (int)kind) {
+        return 0;
+    }
+    now = apr_time_now();
+    before = logged_at[kind];
+    if ((before != 0 && now >= before && now - before < LOG_PAUSE)
+        || !atomic_compare_exchange_strong(&logged_at[kind], &before, now)) {
+        return 0;
+    }
+    logged = (int)kind;
+    return 1;
+}
 
 static void log_change(request_rec *r, const struct weir_conf *conf, enum weir_result result)
 {
@@ -27,6 +53,9 @@ static void log_change(request_rec *r, const struct weir_conf *conf, enum weir_r
         return;
     case WEIR_UNREACHABLE:
         why = "is not there or has broken off";
+        break;
+    case WEIR_TURNED_AWAY:
+        why = "turns connections away (it has too many, or this user may not ask), or it ended";
         break;
     case WEIR_TIMED_OUT:
         why = "does not answer in time";
@@ -38,14 +67,13 @@ static void log_change(request_rec *r, const struct weir_conf *conf, enum weir_r
         why = "speaks another version: build both from the same source";
         break;
     default:
-        /* It is written only where it changes: all threads read it. */
-        if (!in_order && !atomic_exchange(&in_order, 1)) {
+        if (is_news(WEIR_FILE)) {
             ap_log_rerror(APLOG_MARK, APLOG_NOTICE, 0, r, "the opener on %s answers again",
                           conf->socket);
         }
         return;
     }
-    if (atomic_exchange(&in_order, 0)) {
+    if (is_news(result)) {
         ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, r,
                       "the opener on %s %s; this process opens files itself", conf->socket, why);
     }

@@ -35,18 +35,24 @@ static int links_are_in_order(request_rec *r, const struct weir_passed *passed)
  * disturb; only if this process's user may read it; and as APR closes it, even when the file outlives the
  * request while it is sent.
  */
-static apr_file_t *reopen(request_rec *r, struct weir_passed *passed)
+static apr_file_t *reopen(request_rec *r, const struct weir_passed *passed)
 {
     const core_dir_config *core = ap_get_core_module_config(r->per_dir_config);
     char name[sizeof "/proc/self/fd/" + 12];
+    struct stat found;
     apr_file_t *file = NULL;
     apr_status_t status;
 
+    /* To open a FIFO waits for a writer, and to open a device may do anything. */
+    if (fstat(passed->fd, &found) != 0 || !S_ISREG(found.st_mode)) {
+        return NULL;
+    }
     apr_snprintf(name, sizeof name, "/proc/self/fd/%d", passed->fd);
+    /* NONBLOCK: nothing waits for a lease on the file. */
     status = apr_file_open(&file, name,
-                           APR_FOPEN_READ | APR_FOPEN_BINARY | AP_SENDFILE_ENABLED(core->enable_sendfile),
+                           APR_FOPEN_READ | APR_FOPEN_BINARY | APR_FOPEN_NONBLOCK
+                               | AP_SENDFILE_ENABLED(core->enable_sendfile),
                            0, r->pool);
-    weir_passed_close(passed);
     return status == APR_SUCCESS ? file : NULL;
 }
 
@@ -55,10 +61,9 @@ apr_file_t *weir_send_open(request_rec *r, struct weir_passed *passed, apr_finfo
     apr_file_t *file;
     apr_status_t status;
 
-    if (!links_are_in_order(r, passed)) {
-        return NULL;
-    }
-    file = reopen(r, passed);
+    file = links_are_in_order(r, passed) ? reopen(r, passed) : NULL;
+    /* Apache may need its number to open the file itself. */
+    weir_passed_close(passed);
     if (file == NULL) {
         return NULL;
     }

@@ -13,7 +13,7 @@
 
 /*
  * Opens the passed file to be sent, and says in `finfo` what it is at this moment. NULL: Apache has to find
- * and open the file itself.
+ * and open the file itself. What was passed is closed either way.
  */
 apr_file_t *weir_send_open(request_rec *r, struct weir_passed *passed, apr_finfo_t *finfo);
 

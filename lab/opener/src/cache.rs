@@ -66,6 +66,18 @@ impl Cache {
         }
         self.files.pop_lru().map(|(_, kept)| kept.file)
     }
+
+    /// The file that was used least recently of those that `may_go`, out of the cache.
+    pub(crate) fn pop_oldest(&mut self, may_go: impl Fn(&OpenFile) -> bool) -> Option<OpenFile> {
+        let (name, _) = self.files.iter().rev().find(|(_, kept)| may_go(&kept.file))?;
+        let name = name.clone();
+        self.forget(&name)
+    }
+
+    /// How many files are kept.
+    pub(crate) fn len(&self) -> usize {
+        self.files.len()
+    }
 }
 
 /// A file that is kept no longer.
@@ -111,9 +123,13 @@ mod tests {
         assert!(gone.evicted && gone.file.identity == b.identity);
         assert!(cache.get(b"/b", at(5)).is_none());
         // A new file of the same name takes the place of the old one.
-        let gone = cache.keep((*b"/a").into(), b, at(6)).unwrap();
+        let gone = cache.keep((*b"/a").into(), b.clone(), at(6)).unwrap();
         assert!(!gone.evicted && gone.file.identity == a.identity);
-        assert!(cache.forget(b"/a").is_some() && cache.forget(b"/a").is_none());
+        let kept = cache.files.len();
+        assert!(cache.pop_oldest(|_| false).is_none() && cache.len() == kept);
+        let newest = cache.pop_oldest(|file| file.identity == b.identity);
+        assert!(newest.is_some_and(|file| file.identity == b.identity));
+        assert!(cache.forget(b"/c").is_some() && cache.forget(b"/c").is_none());
     }
 
     #[test]

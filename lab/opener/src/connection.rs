@@ -73,11 +73,11 @@ pub(crate) async fn serve(socket: UnixStream, opener: Rc<Opener>) -> Result<(), 
                 let question = Question::decode(message(&buffer, length)?)?;
                 match opener.ask(question.name) {
                     Reply::Now(told) => answer(&socket, question.number, &told).await?,
-                    Reply::Later(waiter) => {
+                    Reply::Later(later) => {
                         let (socket, opener) = (socket.clone(), opener.clone());
                         let number = question.number;
                         waiting.spawn_local(async move {
-                            let told = opener.told(waiter.outcome().await);
+                            let told = opener.told(later).await;
                             answer(&socket, number, &told).await
                         });
                     }

@@ -15,6 +15,7 @@ use rustix::io::{Errno, pread};
 use rustix::path::DecInt;
 use weir_server::{FileAccess, file_access};
 
+use crate::closing::{Descriptor, Device, MOST_UNCLOSED, unclosed_on, wait_for_one};
 use crate::roots::Below;
 
 /// How often a name with a `..`, its own or a symbolic link's, is looked up anew: whatever is renamed or
@@ -26,6 +27,9 @@ const RENAMED: usize = 8;
 /// would look it up behind a disk that may hang.
 const MISTAKEN: usize = 3;
 
+/// How often a helper waits for descriptors to be closed when they are short.
+const SHORT: usize = 8;
+
 /// Bytes that are read at a time to warm a file.
 const PIECE: usize = 64 * 1024;
 
@@ -36,8 +40,7 @@ const KNOWN: AtFlags = AtFlags::STATX_DONT_SYNC;
 /// What tells files apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Identity {
-    /// Major and minor number.
-    device: (u32, u32),
+    device: Device,
     inode: u64,
 }
 
@@ -53,7 +56,7 @@ pub(crate) enum Looked {
 /// A file that is open.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenFile {
-    pub(crate) fd: Arc<OwnedFd>,
+    pub(crate) fd: Arc<Descriptor>,
     pub(crate) identity: Identity,
     pub(crate) access: FileAccess,
 }
@@ -92,8 +95,20 @@ pub(crate) fn in_memory(below: Below<'_>) -> Result<Looked, Errno> {
 ///
 /// # Errors
 ///
-/// As openat2(2) and read(2) have them; `XDEV`: it leads outside the root.
+/// As openat2(2) and read(2) have them; `XDEV`: it leads outside the root; `BUSY`: too many files of its
+/// file system wait for their close.
 pub(crate) fn from_disk(below: Below<'_>, window: u64) -> Result<Opened, Errno> {
+    for _ in 0..SHORT {
+        match open_from_disk(below, window) {
+            // Descriptors are short, and some are about to be closed.
+            Err(Errno::MFILE | Errno::NFILE) if wait_for_one() => {}
+            done => return done,
+        }
+    }
+    open_from_disk(below, window)
+}
+
+fn open_from_disk(below: Below<'_>, window: u64) -> Result<Opened, Errno> {
     let mut found = Err(Errno::AGAIN);
     for _ in 0..RENAMED {
         found = look(below, ResolveFlags::empty(), AtFlags::empty());
@@ -107,9 +122,15 @@ pub(crate) fn from_disk(below: Below<'_>, window: u64) -> Result<Opened, Errno> 
         FileType::Directory => return Ok(Opened::Directory(Arc::new(named))),
         _ => return Ok(Opened::Other),
     }
+    let identity = Identity::of(&found);
+    // What is opened has to be closed again.
+    if unclosed_on(identity.device) >= MOST_UNCLOSED {
+        return Err(Errno::BUSY);
+    }
     let fd = read_only(&named)?;
     let access = file_access(&fd)?;
-    let file = OpenFile { fd: Arc::new(fd), identity: Identity::of(&found), access };
+    let fd = Arc::new(Descriptor::new(fd, identity.device));
+    let file = OpenFile { fd, identity, access };
     warm(&file, window)?;
     Ok(Opened::File(file))
 }

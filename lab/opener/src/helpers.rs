@@ -34,16 +34,12 @@ pub(crate) enum Work {
 /// What came of a job.
 pub(crate) type Outcome = Result<Opened, Errno>;
 
-enum Task {
-    Job(JobId, Work),
-    /// To close the last descriptor of a file that was deleted frees its blocks, which takes a while.
-    Close(OpenFile),
-}
+type Queue = Arc<Mutex<Receiver<(JobId, Work)>>>;
 
 /// See the module.
 pub(crate) struct Helpers {
-    tasks: Sender<Task>,
-    queue: Arc<Mutex<Receiver<Task>>>,
+    jobs: Sender<(JobId, Work)>,
+    queue: Queue,
     results: UnboundedSender<(JobId, Outcome)>,
     /// Bytes of a file that are warmed.
     window: u64,
@@ -55,9 +51,9 @@ pub(crate) struct Helpers {
 
 impl Helpers {
     pub(crate) fn new(window: u64, results: UnboundedSender<(JobId, Outcome)>) -> Helpers {
-        let (tasks, queue) = channel();
+        let (jobs, queue) = channel();
         let queue = Arc::new(Mutex::new(queue));
-        Helpers { tasks, queue, results, window, threads: 0, busy: 0 }
+        Helpers { jobs, queue, results, window, threads: 0, busy: 0 }
     }
 
     /// Has a helper do `work`. As many threads are started as jobs were ever under way at once, which the
@@ -72,20 +68,12 @@ impl Helpers {
             return;
         }
         // There is a receiver as long as `self.queue`.
-        let _ = self.tasks.send(Task::Job(job, work));
+        let _ = self.jobs.send((job, work));
     }
 
     /// A job ended.
     pub(crate) fn ended(&mut self) {
         self.busy = self.busy.saturating_sub(1);
-    }
-
-    /// Closes a file without waiting for it.
-    pub(crate) fn close(&self, file: OpenFile) {
-        // Another holder of the descriptor closes it, or nobody has deleted the file: both are quick.
-        if self.threads > 0 {
-            let _ = self.tasks.send(Task::Close(file));
-        }
     }
 
     /// If no thread can be started, those that run do the work.
@@ -98,19 +86,14 @@ impl Helpers {
     }
 }
 
-/// Does one task after another, until the opener ends.
-fn help(queue: &Mutex<Receiver<Task>>, results: &UnboundedSender<(JobId, Outcome)>, window: u64) {
+/// Does one job after another, until the opener ends.
+fn help(queue: &Queue, results: &UnboundedSender<(JobId, Outcome)>, window: u64) {
     loop {
         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        match next {
-            Ok(Task::Job(job, work)) => {
-                let outcome = catch_unwind(AssertUnwindSafe(|| work.carry_out(window)));
-                if results.send((job, outcome.unwrap_or(Err(Errno::IO)))).is_err() {
-                    return;
-                }
-            }
-            Ok(Task::Close(file)) => drop(file),
-            Err(_) => return,
+        let Ok((job, work)) = next else { return };
+        let outcome = catch_unwind(AssertUnwindSafe(|| work.carry_out(window)));
+        if results.send((job, outcome.unwrap_or(Err(Errno::IO)))).is_err() {
+            return;
         }
     }
 }

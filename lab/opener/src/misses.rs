@@ -161,11 +161,6 @@ impl Misses {
         Some(Ended { name, warmed: warmed.is_some(), asked, outcome, waiters })
     }
 
-    /// The helpers, which also close files.
-    pub(crate) fn helpers(&self) -> &Helpers {
-        &self.helpers
-    }
-
     fn leave(&mut self, id: JobId, number: u64) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         let before = job.waiters.len();

@@ -13,9 +13,10 @@ use tokio::sync::Notify;
 use tokio::time::{interval, timeout};
 use weir_sched::Time;
 
-use crate::cache::{Cache, Name};
+use crate::cache::{Cache, Gone, Name};
+use crate::closing::{MOST_UNCLOSED, unclosed, unclosed_on};
 use crate::counts::Counts;
-use crate::find::{Looked, OpenFile, Opened, in_memory};
+use crate::find::{Identity, Looked, OpenFile, Opened, in_memory};
 use crate::helpers::{Outcome, Work};
 use crate::misses::{Ended, Misses, Results, Waiter};
 use crate::protocol::Found;
@@ -56,29 +57,41 @@ pub(crate) struct Opener {
 /// What the opener says to a question.
 pub(crate) enum Reply {
     Now(Told),
-    /// A helper has to find out.
-    Later(Waiter),
+    /// A helper has to find out: [`Opener::told`].
+    Later(Later),
+}
+
+/// A question that waits for a helper.
+pub(crate) struct Later {
+    name: Name,
+    waiter: Waiter,
+    /// The file that the name stood for in memory, if it was looked up there.
+    known: Option<Identity>,
 }
 
 /// What is told of a name.
 #[derive(Debug)]
 pub(crate) struct Told {
     pub(crate) found: Found,
-    descriptor: Option<Arc<OwnedFd>>,
+    opened: Opened,
 }
 
 impl Told {
     /// What goes with the answer.
     pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.descriptor.as_deref().map(AsFd::as_fd)
+        match &self.opened {
+            Opened::File(file) => Some(file.fd.as_fd()),
+            Opened::Directory(fd) => Some(fd.as_fd()),
+            Opened::Other => None,
+        }
     }
 
     fn file(file: OpenFile) -> Told {
-        Told { found: Found::File, descriptor: Some(file.fd) }
+        Told { found: Found::File, opened: Opened::File(file) }
     }
 
     fn directory(fd: Arc<OwnedFd>) -> Told {
-        Told { found: Found::Directory, descriptor: Some(fd) }
+        Told { found: Found::Directory, opened: Opened::Directory(fd) }
     }
 
     fn error(error: Errno) -> Told {
@@ -87,12 +100,12 @@ impl Told {
             Errno::NOENT | Errno::NOTDIR => Found::Nothing(number),
             _ => Found::NotTold(number),
         };
-        Told { found, descriptor: None }
+        Told { found, opened: Opened::Other }
     }
 
     /// It is neither a file nor a directory.
     fn other() -> Told {
-        Told { found: Found::NotTold(0), descriptor: None }
+        Told { found: Found::NotTold(0), opened: Opened::Other }
     }
 }
 
@@ -120,10 +133,14 @@ impl Opener {
         };
         let now = self.clock();
         let mut kept = self.cache.borrow_mut().get(name, now);
+        let mut known = None;
         let trusted = |(_, checked): &(OpenFile, Time)| now.since(*checked) < self.keeping.valid;
         if !kept.as_ref().is_some_and(trusted) {
             kept = match in_memory(below) {
-                Ok(Looked::File(identity)) => kept.filter(|(file, _)| file.identity == identity),
+                Ok(Looked::File(identity)) => {
+                    known = Some(identity);
+                    kept.filter(|(file, _)| file.identity == identity)
+                }
                 Ok(Looked::Directory(fd)) => {
                     self.forget(name);
                     return self.now(Told::directory(Arc::new(fd)));
@@ -134,6 +151,12 @@ impl Opener {
                 }
                 // It is not in memory.
                 Err(Errno::AGAIN) => None,
+                // A helper can wait for those that are about to be closed.
+                Err(Errno::MFILE | Errno::NFILE) if unclosed() > 0 => None,
+                Err(error @ (Errno::MFILE | Errno::NFILE)) => {
+                    self.spare();
+                    return self.now(Told::error(error));
+                }
                 Err(error) => {
                     self.forget(name);
                     return self.now(Told::error(error));
@@ -143,21 +166,43 @@ impl Opener {
                 self.cache.borrow_mut().checked(name, now);
             }
         }
-        match kept {
+        let work = match kept {
             Some((file, _)) if is_resident(&file, self.keeping.window) => {
                 self.count(|counts| counts.hits += 1);
-                Reply::Now(Told::file(file))
+                return Reply::Now(Told::file(file));
             }
             Some((file, _)) => {
                 self.count(|counts| counts.warmed_again += 1);
-                self.later((name, disk), Work::Warm(file), now)
+                // Whatever comes of it, it is this file.
+                known = None;
+                Work::Warm(file)
             }
-            None => self.later((name, disk), Work::from(below), now),
+            None => Work::from(below),
+        };
+        match self.join((name, disk), work, now) {
+            Ok((waiter, merged)) => {
+                self.count(|counts| counts.merged += u64::from(merged));
+                Reply::Later(Later { name: name.into(), waiter, known })
+            }
+            Err(told) => self.now(told),
         }
     }
 
-    /// What is told when a helper has found out.
-    pub(crate) fn told(&self, outcome: Outcome) -> Told {
+    /// What is told when a helper has found out. It may have looked the name up before the question was asked,
+    /// for another that waits, too: if what it found then is not what the name stood for at the question, the
+    /// name is looked up once more.
+    pub(crate) async fn told(&self, later: Later) -> Told {
+        let Later { name, waiter, known } = later;
+        let mut outcome = waiter.outcome().await;
+        if known.is_some_and(|known| is_another(&outcome, known)) {
+            outcome = match self.look_again(&name) {
+                Ok(waiter) => waiter.outcome().await,
+                Err(told) => {
+                    self.count_told(&told);
+                    return told;
+                }
+            };
+        }
         let told = match outcome {
             Ok(Opened::File(file)) => Told::file(file),
             Ok(Opened::Directory(fd)) => Told::directory(fd),
@@ -205,16 +250,23 @@ impl Opener {
         Reply::Now(told)
     }
 
-    fn later(&self, (name, disk): (&[u8], usize), work: Work, now: Time) -> Reply {
-        match Misses::join(&self.misses, (name, disk), work, now) {
-            Ok((waiter, merged)) => {
-                self.count(|counts| counts.merged += u64::from(merged));
+    fn look_again(&self, name: &[u8]) -> Result<Waiter, Told> {
+        let (below, disk) = self.roots.find(name).ok_or_else(|| Told::error(Errno::XDEV))?;
+        let (waiter, _) = self.join((name, disk), Work::from(below), self.clock())?;
+        Ok(waiter)
+    }
+
+    /// Has helpers do `work` for a name on a disk; true as well if it was merged. Otherwise what is told: it
+    /// is refused.
+    fn join(&self, at: (&[u8], usize), work: Work, now: Time) -> Result<(Waiter, bool), Told> {
+        match Misses::join(&self.misses, at, work, now) {
+            Ok(joined) => {
                 self.joined.notify_one();
-                Reply::Later(waiter)
+                Ok(joined)
             }
             Err(error) => {
                 self.count(|counts| counts.refused += 1);
-                self.now(Told::error(error))
+                Err(Told::error(error))
             }
         }
     }
@@ -236,6 +288,8 @@ impl Opener {
             Ok(Opened::File(_)) if ended.warmed => {}
             Ok(Opened::File(file)) => self.keep_file(&ended.name, file, ended.asked),
             Err(Errno::MFILE | Errno::NFILE) => self.spare(),
+            // It was not opened; to forget it is to have one more to close.
+            Err(Errno::BUSY) => {}
             Ok(Opened::Directory(_) | Opened::Other) | Err(_) => self.forget(&ended.name),
         }
     }
@@ -248,34 +302,36 @@ impl Opener {
             return;
         }
         self.count(|counts| counts.opened += 1);
+        // Those that cannot be closed take the places of others.
+        let unclosed = unclosed();
+        let kept = self.cache.borrow().len();
+        if unclosed >= MOST_UNCLOSED && unclosed + kept >= self.keeping.most.get() {
+            self.forget(name);
+            return;
+        }
         let gone = self.cache.borrow_mut().keep(name.clone(), file.clone(), asked);
-        if let Some(gone) = gone {
-            self.count(|counts| counts.evicted += u64::from(gone.evicted));
-            self.close(gone.file);
+        if let Some(Gone { file, evicted }) = gone {
+            self.count(|counts| counts.evicted += u64::from(evicted));
+            drop(file);
         }
     }
 
     fn forget(&self, name: &[u8]) {
-        let gone = self.cache.borrow_mut().forget(name);
-        gone.into_iter().for_each(|file| self.close(file));
+        drop(self.cache.borrow_mut().forget(name));
     }
 
-    /// The process has no descriptor left: makes room.
+    /// The process has no descriptor left: makes room. While so many of a file system wait for their close,
+    /// no more of it are closed.
     fn spare(&self) {
-        let pop = || self.cache.borrow_mut().pop_unused(self.clock(), Duration::ZERO);
-        for file in std::iter::from_fn(pop).take(SPARED) {
-            self.count(|counts| counts.evicted += 1);
-            self.close(file);
-        }
+        let may_go = |file: &OpenFile| unclosed_on(file.fd.device()) < SPARED;
+        let pop = || self.cache.borrow_mut().pop_oldest(may_go);
+        let spared = std::iter::from_fn(pop).take(SPARED).count();
+        self.count(|counts| counts.evicted += spared as u64);
     }
 
     fn sweep(&self) {
         let pop = || self.cache.borrow_mut().pop_unused(self.clock(), self.keeping.unused);
-        std::iter::from_fn(pop).for_each(|file| self.close(file));
-    }
-
-    fn close(&self, file: OpenFile) {
-        self.misses.borrow().helpers().close(file);
+        std::iter::from_fn(pop).for_each(drop);
     }
 
     /// Time since the start.
@@ -284,34 +340,14 @@ impl Opener {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::fs;
-    use std::path::Path;
-
-    use super::*;
-    use crate::find::from_disk;
-    use crate::roots::Below;
-
-    #[test]
-    fn a_name_of_which_a_helper_found_the_same_file_is_trusted_anew() {
-        let root = tempfile::tempdir().unwrap();
-        fs::write(root.path().join("f"), "f").unwrap();
-        let found = from_disk(Below { root: root.path(), name: Path::new("f") }, 1).unwrap();
-        let Opened::File(file) = found else { panic!("{found:?}") };
-        let keeping = Keeping {
-            most: NonZeroUsize::MIN,
-            valid: Duration::from_secs(1),
-            unused: Duration::from_secs(60),
-            window: 1,
-        };
-        let roots = Roots::new(&[root.path().to_owned()]).unwrap();
-        let (opener, _results) = Opener::new(roots, keeping, 1);
-        let name: Name = (*b"/f").into();
-        for asked in [1, 2].map(Time::from_nanos) {
-            opener.keep_file(&name, &file, asked);
-            assert_eq!(opener.cache.borrow_mut().get(&name, asked).unwrap().1, asked);
-        }
-        assert_eq!(opener.counts().opened, 1);
+/// Whether a name was found to stand for something else than the `known` file.
+fn is_another(outcome: &Outcome, known: Identity) -> bool {
+    match outcome {
+        Ok(Opened::File(file)) => file.identity != known,
+        Ok(Opened::Directory(_) | Opened::Other) | Err(Errno::NOENT | Errno::NOTDIR) => true,
+        Err(_) => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -69,21 +69,22 @@ impl Roots {
         let below = self.0.iter().filter(|root| path.starts_with(&root.path));
         let Root { path: root, disk } = below.max_by_key(|root| root.path.components().count())?;
         let rest = path.strip_prefix(root).ok()?;
-        // `Path` leaves a slash at the end aside, which asks for a directory.
-        let ends_with_slash = name.ends_with(b"/") && !rest.as_os_str().is_empty();
-        let name = match (rest.as_os_str().is_empty(), ends_with_slash) {
-            (true, _) => Path::new("."),
-            (false, false) => rest,
-            (false, true) => with_slash(name, rest),
+        let name = match rest.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => with_end(name, rest),
         };
         Some((Below { root, name }, *disk))
     }
 }
 
-/// The end of `whole` that is `rest` and all slashes after it.
-fn with_slash<'a>(whole: &'a [u8], rest: &Path) -> &'a Path {
-    let slashes = whole.iter().rev().take_while(|byte| **byte == b'/').count();
-    let from = whole.len().saturating_sub(rest.as_os_str().len() + slashes);
+/// The end of `whole` that is `rest` and what `Path` leaves aside after it: slashes and single dots, which
+/// ask for a directory.
+fn with_end<'a>(whole: &'a [u8], rest: &Path) -> &'a Path {
+    let mut until = whole;
+    while let Some(shorter) = until.strip_suffix(b"/").or_else(|| until.strip_suffix(b"/.")) {
+        until = shorter;
+    }
+    let from = until.len().saturating_sub(rest.as_os_str().len());
     Path::new(OsStr::from_bytes(&whole[from..]))
 }
 
@@ -105,6 +106,12 @@ mod tests {
         assert_eq!(found("/srv/www/"), Some(("/srv/www/", ".")));
         assert_eq!(found("/srv/www/a/"), Some(("/srv/www/", "a/")));
         assert_eq!(found("/srv//x//y//"), Some(("/srv", "x//y//")));
+        // A dot at the end asks for a directory, as a slash does.
+        assert_eq!(found("/srv/a/."), Some(("/srv", "a/.")));
+        assert_eq!(found("/srv/./a/././/"), Some(("/srv", "a/././/")));
+        assert_eq!(found("/srv/www/./"), Some(("/srv/www/", ".")));
+        assert_eq!(found("/srv/a."), Some(("/srv", "a.")));
+        assert_eq!(found("/srv/a/.."), Some(("/srv", "a/..")));
         // No part of it is left out: the lookup says that this leads outside.
         assert_eq!(found("/srv/../etc/passwd"), Some(("/srv", "../etc/passwd")));
         assert_eq!((found("/srvx/a"), found("/etc/passwd"), found("/")), (None, None, None));

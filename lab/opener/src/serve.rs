@@ -54,14 +54,17 @@ pub struct Options {
 ///
 /// # Errors
 ///
-/// It cannot start: a root, a user or the socket is not as it must be, or the kernel is too old.
+/// It cannot start: a root, a user or the socket is not as it must be, or names cannot be looked up in
+/// memory alone.
 pub fn serve(
     options: &Options,
     ready: impl FnOnce(),
     tell: impl Fn(&Counts),
 ) -> Result<Counts, Error> {
     let roots = Roots::new(&options.roots)?;
-    options.roots.iter().try_for_each(|root| check_kernel(root))?;
+    for root in &options.roots {
+        check_kernel(in_memory(Below { root, name: Path::new(".") }).err())?;
+    }
     let peers = Peers::new(&options.users)?;
     let share = Share::of(raised_limit());
     let (listener, file) = listen(&options.socket, options.mode)?;
@@ -93,12 +96,18 @@ pub fn serve(
     done.map(|()| opener.counts()).map_err(|error| Error(format!("cannot go on: {error}")))
 }
 
-/// Whether the kernel can look names up in memory alone (RESOLVE_CACHED).
-fn check_kernel(root: &Path) -> Result<(), Error> {
-    match in_memory(Below { root, name: Path::new(".") }) {
-        Err(Errno::INVAL | Errno::NOSYS) => {
+/// Whether names can be looked up in memory alone (RESOLVE_CACHED), by why a root could not be.
+fn check_kernel(failure: Option<Errno>) -> Result<(), Error> {
+    match failure {
+        Some(Errno::INVAL | Errno::NOSYS) => {
             Err(Error("the opener needs Linux 5.12 or later (RESOLVE_CACHED of openat2)".into()))
         }
+        // The kernel itself has no such error for a directory that is only named.
+        Some(Errno::PERM) => Err(Error(
+            "the opener may not call openat2: allow it in the filter of system calls (seccomp) of \
+             its container or service"
+                .into(),
+        )),
         _ => Ok(()),
     }
 }
@@ -192,6 +201,20 @@ impl Signals {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn it_does_not_start_where_it_could_open_nothing() {
+        for (failure, said) in
+            [(Errno::NOSYS, "Linux 5.12"), (Errno::INVAL, "Linux 5.12"), (Errno::PERM, "seccomp")]
+        {
+            let error = check_kernel(Some(failure)).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+        // Not in memory, or not this user's to enter: it may be, later.
+        for other in [None, Some(Errno::AGAIN), Some(Errno::ACCESS)] {
+            assert_eq!(check_kernel(other), Ok(()));
+        }
+    }
 
     #[test]
     fn every_limit_leaves_descriptors_to_the_helpers() {

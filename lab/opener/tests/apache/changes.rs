@@ -81,11 +81,14 @@ fn a_link_that_becomes_a_file_does_not_give_out_what_it_led_to() {
 fn a_file_that_was_replaced_is_announced_as_it_is_by_others() {
     let asis = "LoadModule asis_module /usr/lib/apache2/modules/mod_asis.so\n\
                 AddHandler send-as-is asis\n";
+    let by_type = "LoadModule asis_module /usr/lib/apache2/modules/mod_asis.so\n\
+                   AddType httpd/send-as-is asis\n";
     let head = "Content-Type: text/plain\n\n";
     for (lines, name, head) in [
         ("ContentDigest On\n", "f", ""),
         ("AddHandler nobody txt\n", "f.txt", ""),
         (asis, "f.asis", head),
+        (by_type, "f.asis", head),
     ] {
         let directory = open_directory();
         let root = directory.path().join("root");

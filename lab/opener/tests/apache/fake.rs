@@ -5,9 +5,10 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
+use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix,
-    SocketFlags, SocketType, accept, bind, listen, recv, sendmsg, socket_with,
+    SocketFlags, SocketType, accept, bind, listen, recv, send, sendmsg, socket_with,
 };
 use weir_opener::protocol::{Hello, Question, VERSION, Welcome};
 
@@ -26,6 +27,13 @@ impl Connection {
             control.push(SendAncillaryMessage::ScmRights(&descriptors));
         }
         let _ = sendmsg(&self.0, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL);
+    }
+
+    /// Sends these bytes again and again until the other end is gone. It does not sleep where there is no room:
+    /// whoever reads always finds one more.
+    pub(crate) fn flood(&self, bytes: &[u8]) {
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        while matches!(send(&self.0, bytes, flags), Ok(_) | Err(Errno::AGAIN)) {}
     }
 }
 

@@ -1,10 +1,14 @@
 //! Openers of another version, and such as do what no opener should: Apache answers by itself, and has no
 //! descriptor too many afterwards.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open};
 use weir_opener::protocol::{Answer, Found, VERSION, Welcome};
 use weir_peers::apache::Workers;
 
@@ -93,6 +97,16 @@ fn answers_to_other_questions() {
 }
 
 #[test]
+fn answers_to_other_questions_without_end() {
+    let answering: Answering = |connection, number, _| {
+        let other = Answer { number: number.wrapping_add(1), found: Found::NotTold(0) };
+        connection.flood(&other.encode());
+        false
+    };
+    falls_back(WELCOME, answering, "in time");
+}
+
+#[test]
 fn a_file_without_a_descriptor() {
     let answering: Answering = |connection, number, _| {
         connection.send(&Answer { number, found: Found::File }.encode(), &[]);
@@ -120,6 +134,38 @@ fn a_descriptor_of_something_else() {
         true
     };
     falls_back(WELCOME, answering, "");
+}
+
+/// The metadata of an index are Apache's own, and only then the opener passes something for it.
+#[test]
+fn a_fifo_for_an_index() {
+    let answering: Answering = |connection, number, name| {
+        if !name.ends_with(b"/index.html") {
+            connection.send(&Answer { number, found: Found::NotTold(0) }.encode(), &[]);
+            return true;
+        }
+        let fifo = Path::new(OsStr::from_bytes(name)).with_file_name("fifo");
+        // To open it once more and wait would last until somebody writes.
+        let reading = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fifo = open(fifo, reading, Mode::empty()).unwrap();
+        connection.send(&Answer { number, found: Found::File }.encode(), &[&fifo]);
+        true
+    };
+    for checked in [Checked::No, Checked::Sanitized] {
+        let directory = open_directory();
+        let root = directory.path().join("root");
+        fs::create_dir(&root).unwrap();
+        fs::write(root.join("index.html"), "of Apache itself").unwrap();
+        mknodat(CWD, root.join("fifo"), FileType::Fifo, Mode::from_raw_mode(0o644), 0).unwrap();
+        let socket = directory.path().join("socket");
+        fake::start(&socket, WELCOME, answering);
+        // Otherwise the name is compared with what was passed.
+        let start = Start { options: "FollowSymLinks", checked, ..Start::with(&socket) };
+        let apache = Apache::start(&root, &directory.path().join("with"), start);
+        for _ in 0..REQUESTS {
+            assert_eq!(apache.get("/").unwrap(), b"of Apache itself");
+        }
+    }
 }
 
 #[test]

@@ -1,13 +1,15 @@
 //! The opener is killed and started again under load: Apache answers every request. And threads of Apache
-//! that end take their connections with them.
+//! that end take their connections with them. What Apache's log says of it.
 
 use std::fs;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Instant;
 
 use rustix::process::Signal;
 use weir_peers::apache::Workers;
 
+use crate::kept::{KEEP, Kept};
 use crate::server::{Apache, Checked, Start};
 use crate::support::process::Process;
 use crate::support::{eventually, open_directory};
@@ -127,6 +129,38 @@ fn a_process_says_once_that_the_opener_is_gone() {
     });
     apache.must_have_opened(0, 80);
     assert_eq!(apache.errors().matches("opens files itself").count(), 1, "{}", apache.errors());
+}
+
+/// An opener that has connections for some threads only: one is answered and another is not, for ever.
+#[test]
+fn a_process_says_seldom_that_some_of_its_threads_are_turned_away() {
+    let directory = open_directory();
+    let root = directory.path().join("root");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("a"), "a").unwrap();
+    let socket = directory.path().join("socket");
+    // A quarter of them is for connections.
+    let mut opener = Process::with_descriptors(64, &socket, &root);
+    let lines =
+        format!("{KEEP}StartServers 1\nServerLimit 1\nThreadsPerChild 40\nMaxRequestWorkers 40\n");
+    let start = Start { workers: Workers::Worker, lines: &lines, ..Start::with(&socket) };
+    let apache = Apache::start(&root, &directory.path().join("with"), start);
+    let began = Instant::now();
+    // Each has a thread.
+    let mut clients: Vec<Kept> = (0..30).map(|_| Kept::connect(&apache)).collect();
+    eventually("connections are turned away again and again", || {
+        for kept in &mut clients {
+            assert!(kept.request("GET", "/a").content() == Some(&b"a"[..]));
+        }
+        opener.counts()["turned away"] >= 10
+    });
+    let errors = apache.errors();
+    // Of each kind one in 10 s.
+    let most = 1 + began.elapsed().as_secs() as usize / 10;
+    for said in ["turns connections away", "answers again"] {
+        let lines = errors.matches(said).count();
+        assert!((1..=most).contains(&lines), "{lines} of {said:?} in {errors}");
+    }
 }
 
 /// Threads that mod_http2 has for its requests end when they have had nothing to do for some seconds.

@@ -1,6 +1,6 @@
 //! The opener as a process of its own, which can be killed: the program of the tests, started once more.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::env;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use weir_opener::Options;
 
 /// Where the process finds what it is told.
@@ -94,6 +94,21 @@ impl Process {
     /// Its descriptors that are open.
     pub fn descriptors(&self) -> usize {
         fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
+    }
+
+    /// The number that its next descriptor gets: the lowest that is free.
+    pub fn next_descriptor(&self) -> usize {
+        let entries = fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().flatten();
+        let open: BTreeSet<usize> =
+            entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+        (0..).find(|number| !open.contains(number)).unwrap()
+    }
+
+    /// From here on it gets no descriptor of this number or a higher one. What is open stays open.
+    pub fn limit_descriptors(&self, most: usize) {
+        let most = Some(most as u64);
+        let limit = Rlimit { current: most, maximum: most };
+        prlimit(Pid::from_raw(self.child.id() as i32), Resource::Nofile, limit).unwrap();
     }
 
     pub fn signal(&self, signal: Signal) {
