@@ -96,26 +96,36 @@ pub(crate) fn about(number: i64) -> About {
 
 /// Whether a call is the wait of an event loop: its return says how many descriptors are ready, and
 /// what follows, up to the next such call, is one turn. A poll of a single descriptor is none:
-/// programs wait so for one client.
+/// programs wait so for one client. Neither is a select of none: programs sleep so.
 pub(crate) fn is_loop_wait(call: &Call) -> bool {
-    static NUMBERS: LazyLock<[Vec<i64>; 2]> = LazyLock::new(|| {
+    static NUMBERS: LazyLock<[Vec<i64>; 3]> = LazyLock::new(|| {
         let of = |names: &[&str]| {
             let is =
                 |number: &usize| Sysno::new(*number).is_some_and(|c| names.contains(&c.name()));
             (0..MOST).filter(is).map(|number| number as i64).collect()
         };
         [
-            of(&["epoll_wait", "epoll_pwait", "epoll_pwait2", "select", "pselect6"]),
+            of(&["epoll_wait", "epoll_pwait", "epoll_pwait2"]),
             of(&["poll", "ppoll"]),
+            of(&["select", "pselect6"]),
         ]
     });
-    let [always, of_several] = &*NUMBERS;
-    always.contains(&call.number) || (of_several.contains(&call.number) && call.arguments[1] > 1)
+    let [epoll, poll, select] = &*NUMBERS;
+    let [first, second, third, fourth, ..] = call.arguments;
+    // The upper half of the register of a count is of no account.
+    epoll.contains(&call.number)
+        || (poll.contains(&call.number) && second as u32 > 1)
+        || (select.contains(&call.number) && first as u32 > 0 && (second | third | fourth) != 0)
 }
 
 /// The descriptor that a call closes.
 pub(crate) fn closes(call: &Call) -> Option<u64> {
     (about(call.number).name == "close").then_some(call.arguments[0])
+}
+
+/// Whether a call begins another program.
+pub(crate) fn executes(call: &Call) -> bool {
+    matches!(&*about(call.number).name, "execve" | "execveat")
 }
 
 /// The number of a call, for tests.
@@ -207,6 +217,10 @@ mod tests {
         assert!(is_loop_wait(&call("epoll_pwait", 0)));
         assert!(is_loop_wait(&call("ppoll", 2)) && !is_loop_wait(&call("ppoll", 1)));
         assert!(!is_loop_wait(&call("read", 2)));
+        let select = |arguments| is_loop_wait(&Call { number: number_of("pselect6"), arguments });
+        assert!(select([8, 0x7f00, 0, 0, 0, 0]) && select([8, 0, 0x7f00, 0, 0, 0]));
+        // Sleep: no sets, or nothing of them.
+        assert!(!select([8, 0, 0, 0, 0x7f00, 0]) && !select([0, 0x7f00, 0, 0, 0x7f00, 0]));
         assert_eq!((closes(&call("close", 0)), closes(&call("read", 0))), (Some(3), None));
     }
 }

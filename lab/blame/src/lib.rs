@@ -4,8 +4,8 @@
 //! measured).
 //!
 //! From the ground up: [`Report`] is the result; `event` is what sources tell, `calls` what is known of
-//! system calls; `ledger` makes a report of events and does no I/O; `tasks` and `names` read /proc;
-//! `trace` and `sample` are the two sources of events; [`watch`] chooses one.
+//! system calls; `ledger` makes a report of events and does no I/O; `width`, `tasks` and `names` read
+//! /proc; `trace` and `sample` are the two sources of events; [`watch`] chooses one.
 
 mod calls;
 mod event;
@@ -16,6 +16,7 @@ mod sample;
 mod tasks;
 mod trace;
 mod watch;
+mod width;
 
 pub use report::{Blocked, Distribution, Method, Report, Turn};
 pub use watch::{Options, watch};

@@ -27,10 +27,13 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<Distribution>,
     /// Burstiness (Ruan & Pai, "Origins of Latency", section 3.2): share of the time with runnable ÷ all
-    /// tasks 0; above 0 and up to 0.1; above 0.1 and up to 0.2; and so on up to 1.
-    pub runnable: [f64; 11],
+    /// tasks 0; above 0 and up to 0.1; above 0.1 and up to 0.2; and so on up to 1. Of the time in which
+    /// it is known of all tasks; none if there was no such time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runnable: Option<[f64; 11]>,
     /// The share of them that could run, on average over that time.
-    pub mean_runnable: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_runnable: Option<f64>,
     /// Calls that blocked and ought not to, those with the longest total first.
     pub blocked: Vec<Blocked>,
     /// Waits for work, for clients and for other programs.
@@ -119,13 +122,13 @@ pub struct Turn {
 
 impl Report {
     /// Share of the time in which no task was runnable.
-    pub fn none_runnable(&self) -> f64 {
-        self.runnable[0]
+    pub fn none_runnable(&self) -> Option<f64> {
+        self.runnable.map(|shares| shares[0])
     }
 
     /// Share of the time in which more than 80 % of the tasks were runnable.
-    pub fn most_runnable(&self) -> f64 {
-        self.runnable[9] + self.runnable[10]
+    pub fn most_runnable(&self) -> Option<f64> {
+        self.runnable.map(|shares| shares[9] + shares[10])
     }
 }
 

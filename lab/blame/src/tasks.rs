@@ -1,6 +1,7 @@
 //! What /proc says of processes and their tasks: which there are, whether they may be watched, and what a
 //! task does at this moment. Both sources begin with it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, ErrorKind};
 
@@ -8,15 +9,19 @@ use weir_peers::processes::{family, threads};
 use weir_peers::{Error, Result};
 
 use crate::event::{Call, Inside, State};
+use crate::width::is_narrow;
 
 /// `PF_KTHREAD` of the kernel's include/linux/sched.h.
 const KERNEL_THREAD: u64 = 0x0020_0000;
+/// `PF_EXITING` there.
+const EXITING: u64 = 0x4;
 
 /// An error if this process cannot be watched.
 ///
 /// # Errors
 ///
-/// There is no such process; it is a thread, one of the kernel's, another user's, or this one.
+/// There is no such process; it is a thread, one of the kernel's, another user's, a 32-bit program, or
+/// this one.
 pub(crate) fn check(pid: u32) -> Result<()> {
     if pid == std::process::id() {
         return Err(Error(format!("process {pid} is this program itself; name a server")));
@@ -36,6 +41,10 @@ pub(crate) fn check(pid: u32) -> Result<()> {
         Err(e) if matches!(e.kind(), ErrorKind::PermissionDenied) => Err(Error(format!(
             "process {pid} cannot be watched by this user ({e}): run this as root, \
              or as the user of the process if the kernel lets it"
+        ))),
+        _ if is_narrow(pid) => Err(Error(format!(
+            "process {pid} runs a 32-bit program, whose system calls have other numbers and would \
+             be named wrongly: watch a 64-bit build of it"
         ))),
         _ => Ok(()),
     }
@@ -57,19 +66,39 @@ pub(crate) fn all(pids: &[u32]) -> Vec<u32> {
     processes.into_iter().filter(|pid| *pid != own).flat_map(threads).collect()
 }
 
-/// What a task does at this moment; none if it has ended, or is not ours to look at.
+/// The tasks beside `known`: of these processes and the known ones, and of what these have started.
+pub(crate) fn others(pids: &[u32], known: &BTreeSet<u32>) -> Vec<u32> {
+    let mut found: BTreeSet<u32> = all(pids).into_iter().collect();
+    for &task in known {
+        // Its parent has ended, so nothing leads to it and its children.
+        if !found.contains(&task) {
+            found.extend(all(&[task]));
+        }
+    }
+    found.into_iter().filter(|task| !known.contains(task) && look(*task).is_some()).collect()
+}
+
+/// What a task does at this moment; none if it ends or has ended, or is not ours to look at.
 pub(crate) fn look(task: u32) -> Option<(State, Inside)> {
-    let state = Stat::of(task).ok()??.state?;
+    look_at_life(task).map(|(_, state, inside)| (state, inside))
+}
+
+/// The same, after when the task was started, in ticks of the kernel: another may have its number later.
+pub(crate) fn look_at_life(task: u32) -> Option<(u64, State, Inside)> {
+    let stat = Stat::of(task).ok()??;
+    let state = stat.state?;
     let call = fs::read_to_string(format!("/proc/{task}/syscall")).unwrap_or_default();
-    Some((state, inside(&call)))
+    Some((stat.started, state, inside(&call)))
 }
 
 /// The fields of `/proc/…/stat` that are used.
 #[derive(Debug, PartialEq, Eq)]
 struct Stat {
-    /// None once it has ended.
+    /// None once it ends.
     state: Option<State>,
     flags: u64,
+    /// In ticks of the kernel since the machine was.
+    started: u64,
 }
 
 impl Stat {
@@ -87,7 +116,10 @@ impl Stat {
             "X" | "Z" => None,
             _ => Some(State::Interruptible),
         };
-        Some(Stat { state, flags: fields.nth(5)?.parse().ok()? })
+        let flags: u64 = fields.nth(5)?.parse().ok()?;
+        let started = fields.nth(12)?.parse().ok()?;
+        // The kernel has told its end by then, and tells no other.
+        Some(Stat { state: state.filter(|_| flags & EXITING == 0), flags, started })
     }
 }
 
@@ -111,10 +143,13 @@ mod tests {
 
     #[test]
     fn a_task_and_its_call_are_taken_apart() {
-        let stat = "7 (a) (b c) D 1 7 7 0 -1 4194560 100 0 0 0";
-        let found = Stat { state: Some(State::Uninterruptible), flags: 4_194_560 };
+        let stat = "7 (a) (b c) D 1 7 7 0 -1 4194560 100 0 0 0 1 2 3 4 20 0 1 0 4711 9";
+        let found = Stat { state: Some(State::Uninterruptible), flags: 4_194_560, started: 4711 };
         assert_eq!(Stat::parse(stat), Some(found));
         assert_eq!(Stat::parse("7 (a"), None);
+        let ends = "7 (a) R 1 7 7 0 -1 4194564 100 0 0 0 1 2 3 4 20 0 1 0 4711 9";
+        let found = Stat { state: None, flags: 4_194_564, started: 4711 };
+        assert_eq!(Stat::parse(ends), Some(found));
         let call = Call { number: 257, arguments: [0xffff_ff9c, 0x7f00, 0, 0, 0, 0xa] };
         let text = "257 0xffffff9c 0x7f00 0x0 0x0 0x0 0xa 0x7ffd 0x7fc1\n";
         assert_eq!(inside(text), Inside::Call(call));
@@ -146,9 +181,17 @@ mod tests {
             }
         };
         assert!(crate::calls::about(found.number).name.contains("nanosleep"), "{found:?}");
-        assert_eq!(all(&[child.id()]), [child.id()]);
+        let pids = [child.id()];
+        assert_eq!(all(&pids), pids);
+        assert_eq!(others(&pids, &BTreeSet::new()), pids);
+        assert!(others(&[], &BTreeSet::from(pids)).is_empty());
         check(child.id()).unwrap();
         child.kill().unwrap();
+        // It stays in /proc until it is waited for, and is no task any more.
+        while look(child.id()).is_some() {
+            std::thread::yield_now();
+        }
+        assert!(others(&pids, &BTreeSet::new()).is_empty());
         child.wait().unwrap();
     }
 }

@@ -3,14 +3,16 @@
 mod text;
 
 use std::cell::Cell;
-use std::sync::atomic::Ordering;
+use std::io::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use weir_blame::{Options, watch};
 
 use crate::failure::{Failure, failed};
 use crate::print;
-use crate::signals::ask_to_end;
+use crate::signals::ask_to_undo;
 
 /// Where a server blocks: time off the processor by system call and file, events that are ready when
 /// its event loops wake, how many of its threads are runnable, and the longest turn of an event loop.
@@ -49,16 +51,22 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let asked = ask_to_end().map_err(|e| failed(format!("cannot watch for signals: {e}")))?;
+    let undone: Arc<AtomicBool> = Arc::default();
+    let asked = ask_to_undo(&undone);
+    let asked = asked.map_err(|e| failed(format!("cannot watch for signals: {e}")))?;
     let duration = Duration::from_secs(arguments.seconds);
     let told = Cell::new(false);
     let stop = || {
         if !told.replace(true) {
-            eprintln!("watching for {} s; Ctrl-C ends it early", arguments.seconds);
+            // That nobody reads it is no error.
+            let mut stderr = std::io::stderr();
+            let _ = writeln!(stderr, "watching for {} s; Ctrl-C ends it early", arguments.seconds);
         }
         asked.load(Ordering::Relaxed)
     };
     let options = Options { duration, sample: arguments.sample };
     let report = watch(&arguments.pids, &options, &stop).map_err(failed)?;
+    // Tracing is switched off.
+    undone.store(true, Ordering::SeqCst);
     print::result(arguments.json, None, &report, || text::of(&report, arguments.files))
 }

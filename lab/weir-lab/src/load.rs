@@ -27,6 +27,7 @@ use std::time::SystemTime;
 use weir_load::{Body, Plan, Source, Tls};
 
 use crate::failure::{Failure, failed, invalid_usage};
+use crate::print;
 use crate::words;
 pub(crate) use arguments::Arguments;
 use figures::{FORMAT, Figures, TlsFigures};
@@ -58,7 +59,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     let mut words = words(&arguments, &target, &planned);
     check_limits(&planned, sources.len(), &mut words)?;
     if !arguments.quiet {
-        eprint!("{}", text::plan(&words));
+        print::tell(&text::plan(&words));
     }
 
     let names: Vec<String> = arguments.class.iter().map(|class| class.name.clone()).collect();
@@ -213,7 +214,7 @@ fn display(arguments: &Arguments, target: &Target) -> Display {
             target.path
         )) {
             Ok(view) => return Display::View(view),
-            Err(error) => eprintln!("weir-lab: no live view: {error}"),
+            Err(error) => print::tell(&format!("weir-lab: no live view: {error}\n")),
         }
     }
     if arguments.quiet { Display::None } else { Display::Lines }

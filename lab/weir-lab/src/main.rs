@@ -14,6 +14,7 @@ mod trace;
 mod values;
 mod words;
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -61,7 +62,8 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("weir-lab: {}", failure.message);
+            // Nobody may be left to be told.
+            let _ = writeln!(std::io::stderr(), "weir-lab: {}", failure.message);
             ExitCode::from(failure.code)
         }
     }

@@ -1,8 +1,8 @@
 //! Results on standard output: JSON with the version and the seed beside the figures, text and
-//! tables. Used by `weir-lab sim` and `weir-lab trace stats`.
+//! tables. Notes on standard error. Used by the commands.
 
 use std::fmt::Write as _;
-use std::io::{ErrorKind, Write as _};
+use std::io::{ErrorKind, Write};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::failure::{Failure, failed};
 
 /// Writes an object on one line: `version`, `seed` if numbers were drawn, then the fields of
-/// `result`, whose names carry their units.
+/// `result`, whose names carry their units. That nobody reads it is no error.
 ///
 /// # Errors
 ///
@@ -23,9 +23,7 @@ pub(crate) fn json(seed: Option<u64>, result: &impl Serialize) -> Result<(), Fai
         object.insert("seed".into(), seed.into());
     }
     object.extend(fields(result)?);
-    let object = Value::Object(object);
-    writeln!(std::io::stdout().lock(), "{object}")
-        .map_err(|error| failed(format!("standard output: {error}")))
+    print(&format!("{}\n", Value::Object(object)))
 }
 
 /// Writes text; that nobody reads it is no error.
@@ -34,7 +32,16 @@ pub(crate) fn json(seed: Option<u64>, result: &impl Serialize) -> Result<(), Fai
 ///
 /// When standard output cannot be written.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
+    print_to(&mut std::io::stdout().lock(), text)
+}
+
+/// Writes text to standard error; that nobody can read it, as when its terminal has gone, is no error.
+pub(crate) fn tell(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+fn print_to(output: &mut impl Write, text: &str) -> Result<(), Failure> {
+    match output.write_all(text.as_bytes()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(failed(format!("standard output: {error}")))
         }
@@ -150,6 +157,26 @@ fn no_number(value: &Value) -> Option<String> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    /// Nobody reads it, or it is full.
+    struct Broken(ErrorKind);
+
+    impl Write for Broken {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Err(self.0.into())
+        }
+    }
+
+    #[test]
+    fn a_closed_pipe_is_no_error_and_a_full_disk_is_one() {
+        assert!(print_to(&mut Broken(ErrorKind::BrokenPipe), "{}\n").is_ok());
+        let full = print_to(&mut Broken(ErrorKind::StorageFull), "{}\n");
+        assert!(full.is_err_and(|error| error.message.contains("standard output")));
+    }
 
     #[test]
     fn what_is_no_number_is_found_wherever_it_is() {

@@ -208,7 +208,7 @@ impl Ledger {
 
     fn advance(&mut self, at: u64) {
         self.now = self.now.max(at);
-        self.runnable.advance(self.now);
+        self.runnable.advance(self.now, self.tasks.len());
     }
 
     /// The task of this id, which is watched from now on if it was not.
@@ -275,7 +275,9 @@ impl Ledger {
         if last != inside {
             self.finish(id);
             self.go(id, inside);
-            if matches!(last, Inside::Call(call) if is_loop_wait(&call)) {
+            // Between two waits that follow one another the turn was shorter than a sample.
+            let waits = |at: Inside| matches!(at, Inside::Call(call) if is_loop_wait(&call));
+            if waits(last) && !waits(inside) {
                 self.begin_turn(id);
             }
         }

@@ -111,9 +111,9 @@ fn the_example_comes_out_as_by_hand() {
     let ready = found.ready.as_ref().unwrap();
     assert_eq!((ready.count, ready.empty, ready.median), (1, 1, 12));
     // Without the helper from 60 ms on; the loop ran or could from 10 to 12, 14 to 16, 26 to 32.
-    assert_eq!((found.none_runnable() * 100.0).round(), 90.0);
-    assert_eq!((found.runnable[5] * 100.0).round(), 10.0);
-    assert_eq!(found.most_runnable(), 0.0);
+    assert_eq!((found.none_runnable().unwrap() * 100.0).round(), 90.0);
+    assert_eq!((found.runnable.unwrap()[5] * 100.0).round(), 10.0);
+    assert_eq!(found.most_runnable(), Some(0.0));
     let turn = found.longest_turn.as_ref().unwrap();
     assert_eq!((turn.task, ms(turn.at_s), ms(turn.seconds), ms(turn.queued_s)), (LOOP, 11, 17, 1));
     let calls: Vec<&str> = turn.blocked.iter().map(|row| row.call.as_str()).collect();
@@ -183,6 +183,20 @@ fn time_in_which_events_were_lost_is_nobodys() {
 }
 
 #[test]
+fn while_only_the_busy_tasks_are_known_again_nothing_counts_as_runnable() {
+    let mut ledger = Ledger::new(0, [LOOP, HELPER]);
+    ledger.lose(10_000_000, 7);
+    let idle = Event::Found { state: ASLEEP, inside: Inside::Call(call("futex")) };
+    tell(&mut ledger, &[(20, LOOP, Event::Runs), (110, HELPER, idle)]);
+    let found = report(ledger, 120);
+    // One of two from 110 ms on, not one of one before.
+    assert_eq!(
+        (found.runnable.unwrap()[5], found.runnable.unwrap()[10], found.mean_runnable),
+        (1.0, 0.0, Some(0.5))
+    );
+}
+
+#[test]
 fn a_child_is_watched_from_its_fork_to_its_end() {
     let mut ledger = Ledger::new(0, [LOOP]);
     let forks = Event::Forks { child: 30 };
@@ -193,7 +207,7 @@ fn a_child_is_watched_from_its_fork_to_its_end() {
     assert!(found.ended && found.tasks == 2);
     assert_eq!((found.processor_s, found.queued_s), (0.006, 0.001));
     // One of one, two of two, one of one; then there was none.
-    assert_eq!(found.runnable[10], 1.0);
+    assert_eq!(found.runnable.unwrap()[10], 1.0);
 }
 
 #[test]
@@ -217,6 +231,28 @@ fn samples_make_calls_and_turns_of_what_they_see() {
     assert_eq!(rows(&found.waiting), [("epoll_pwait", None, true, 2, 3)]);
     assert_eq!(found.ready, None);
     assert_eq!(found.longest_turn.map(|turn| ms(turn.seconds)), Some(3));
+}
+
+#[test]
+fn samples_of_one_wait_after_another_are_no_turn() {
+    let at = |ms, inside| (ms, LOOP, Event::Sampled { state: ASLEEP, inside });
+    // The timeout, and what an earlier call has left in a register that this one does not use.
+    let waits = |timeout, left| {
+        let arguments = [3, 0x7f00, 64, timeout, 0, left];
+        Inside::Call(Call { number: number_of("epoll_pwait"), arguments })
+    };
+    let mut ledger = Ledger::new(0, [LOOP]);
+    let seen = [
+        at(0, waits(100, 0)),
+        at(10, waits(50, 0)),
+        at(60, waits(50, 0)),
+        at(70, waits(50, 8)),
+        at(110, waits(25, 8)),
+    ];
+    tell(&mut ledger, &seen);
+    let found = report(ledger, 120);
+    assert_eq!(found.longest_turn, None);
+    assert_eq!(rows(&found.waiting), [("epoll_pwait", None, true, 4, 120)]);
 }
 
 fn some_call() -> impl Strategy<Value = Call> {
@@ -281,7 +317,7 @@ proptest! {
         let blocked = total(&found.blocked) + total(&found.waiting);
         let sum = found.processor_s + found.queued_s + found.unknown_s + blocked;
         prop_assert!((sum - watched as f64 / 1e9).abs() < 1e-12, "{sum} of {watched}");
-        let shares: f64 = found.runnable.iter().sum();
+        let shares: f64 = found.runnable.iter().flatten().sum();
         prop_assert!(shares == 0.0 || (shares - 1.0).abs() < 1e-9, "{shares}");
         for row in found.blocked.iter().chain(&found.waiting) {
             prop_assert!(row.longest_s <= row.total_s && row.mean_s <= row.longest_s + 1e-15);

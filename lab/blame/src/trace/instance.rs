@@ -37,12 +37,11 @@ impl Instance {
     /// Why this kernel or this user has no tracepoints, as the end of a sentence.
     pub(super) fn make() -> Result<Instance, String> {
         // Tracepoints tell the ids that the first namespace has; in another, ours are different.
-        let pids = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-        if pids != Path::new(FIRST_PIDS) {
+        if !sees_all_processes() {
             return Err("this runs in a container with process ids of its own".into());
         }
         let mount = mount().map_err(|e| format!("tracefs cannot be mounted ({e}), run as root"))?;
-        let all = PathBuf::from(format!("/proc/self/fd/{}/instances", mount.as_raw_fd()));
+        let all = instances(&mount);
         remove_stale(&all);
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -161,7 +160,9 @@ impl Drop for Instance {
         // It cannot be removed while it is read.
         self.readers.clear();
         if let Err(error) = fs::remove_dir(&self.path) {
-            eprintln!(
+            // Standard error may be closed.
+            let _ = writeln!(
+                std::io::stderr(),
                 "weir-blame: a trace buffer stays in tracefs: {error}; the next run removes it"
             );
         }
@@ -172,6 +173,23 @@ fn mount() -> rustix::io::Result<OwnedFd> {
     let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     fsconfig_create(&context)?;
     fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())
+}
+
+fn instances(mount: &OwnedFd) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}/instances", mount.as_raw_fd()))
+}
+
+fn sees_all_processes() -> bool {
+    fs::read_link("/proc/self/ns/pid").is_ok_and(|pids| pids == Path::new(FIRST_PIDS))
+}
+
+/// Removes the buffers of processes that were killed, if this user may and can tell which these are.
+pub(crate) fn remove_left() {
+    if sees_all_processes()
+        && let Ok(mount) = mount()
+    {
+        remove_stale(&instances(&mount));
+    }
 }
 
 /// Removes the buffers of processes that were killed.

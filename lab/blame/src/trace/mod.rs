@@ -12,6 +12,8 @@ use instance::Instance;
 use page::Page;
 use record::{Decoder, TRACEPOINTS};
 
+pub(crate) use instance::remove_left;
+
 /// The largest page that a kernel is set to (`buffer_subbuf_size_kb`) without our doing.
 const PAGE: usize = 64 << 10;
 /// Pages of one buffer that are read before it is another's turn: a server that makes them faster
@@ -67,7 +69,8 @@ impl Trace {
         Ok(Trace { instance, decoder, page: vec![0; PAGE] })
     }
 
-    /// Adds tasks that were started before their parents were traced.
+    /// Adds tasks that were started before their parents were traced, or of which the kernel does not
+    /// tell when it starts them.
     ///
     /// # Errors
     ///

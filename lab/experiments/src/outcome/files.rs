@@ -117,10 +117,10 @@ pub struct Observed {
     /// Events that a wake of an event loop returned; absent of a server that has no such loop.
     pub ready: Option<Ready>,
     /// Shares of the time in which so many of the server's processes or threads could run: none of
-    /// them, then up to each tenth of all.
-    pub runnable: [f64; 11],
+    /// them, then up to each tenth of all; absent where it was never known of all of them.
+    pub runnable: Option<[f64; 11]>,
     /// The share of them that could run, on average.
-    pub mean_runnable: f64,
+    pub mean_runnable: Option<f64>,
     /// Events that were lost while it was watched; with any, the phase does not count.
     pub lost_events: u64,
 }

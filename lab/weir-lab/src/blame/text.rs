@@ -15,8 +15,7 @@ pub(crate) fn of(report: &Report, files: usize) -> String {
     let title = "Blocked in event loops: each call keeps all connections of its thread waiting";
     text += &blocked(title, &loops, files);
     text += &blocked("Blocked in other threads and processes", &others, files);
-    let waiting: Vec<&Blocked> = report.waiting.iter().collect();
-    text += &blocked("Waiting for work, clients and other programs", &waiting, 0);
+    text += &waiting(&report.waiting);
     if let Some(ready) = &report.ready {
         text += &events(ready);
     }
@@ -63,12 +62,7 @@ fn blocked(title: &str, rows: &[&Blocked], files: usize) -> String {
     if rows.is_empty() {
         return text + "  none\n";
     }
-    let cells = |row: &Blocked, name: String| {
-        let times = [row.total_s, row.mean_s, row.longest_s].map(|seconds| time(seconds * 1e3));
-        [vec![name, count(row.calls)], times.to_vec()].concat()
-    };
-    let heads = ["call", "calls", "total", "mean", "longest"].map(str::to_owned).to_vec();
-    let mut lines = vec![heads];
+    let mut lines = vec![heads("call")];
     let same: Vec<Blocked> = rows.iter().map(|&row| row.clone()).collect();
     lines.extend(Blocked::by_call(&same).iter().map(|row| cells(row, name(row, false))));
     text += &table(&lines);
@@ -76,7 +70,7 @@ fn blocked(title: &str, rows: &[&Blocked], files: usize) -> String {
     if files == 0 || named.is_empty() {
         return text;
     }
-    let mut lines = vec![["file", "calls", "total", "mean", "longest"].map(str::to_owned).to_vec()];
+    let mut lines = vec![heads("file")];
     lines.extend(named.iter().take(files).map(|row| cells(row, name(row, true))));
     text += "\n";
     text += &table(&lines);
@@ -84,6 +78,31 @@ fn blocked(title: &str, rows: &[&Blocked], files: usize) -> String {
         let _ = writeln!(text, "and {} more; --files N or --json shows them", named.len() - files);
     }
     text
+}
+
+/// The calls of these waits, and whose they were: a loop that waits for a lock keeps its connections
+/// waiting, a helper does not.
+fn waiting(rows: &[Blocked]) -> String {
+    let mut text = "\nWaiting for work, clients and other programs\n".to_owned();
+    if rows.is_empty() {
+        return text + "  none\n";
+    }
+    let whose = |row: &Blocked| if row.in_event_loop { "event loops" } else { "others" };
+    let mut lines = vec![heads("call")];
+    let named = |row: &Blocked| cells(row, format!("{} ({})", row.call, whose(row)));
+    lines.extend(Blocked::by_call(rows).iter().map(named));
+    text += &table(&lines);
+    text
+}
+
+fn heads(first: &str) -> Vec<String> {
+    [first, "calls", "total", "mean", "longest"].map(str::to_owned).to_vec()
+}
+
+/// A line of a table under [`heads`].
+fn cells(row: &Blocked, name: String) -> Vec<String> {
+    let times = [row.total_s, row.mean_s, row.longest_s].map(|seconds| time(seconds * 1e3));
+    [vec![name, count(row.calls)], times.to_vec()].concat()
 }
 
 /// The call, and its file. Clients choose names of files, and terminals obey control characters.
@@ -116,13 +135,15 @@ fn events(ready: &Distribution) -> String {
 
 fn runnable(report: &Report) -> String {
     let mut text = "\nRunnable threads: share of the time\n".to_owned();
-    let _ = writeln!(
-        text,
-        "  none {}, more than 80 % of them {}",
-        percent(report.none_runnable()),
-        percent(report.most_runnable())
-    );
-    let bins = report.runnable.iter().enumerate().skip(1);
+    let (Some(none), Some(most), Some(shares)) =
+        (report.none_runnable(), report.most_runnable(), report.runnable)
+    else {
+        text += "  unknown: at no time was it known of all of them\n";
+        return text;
+    };
+    let (none, most) = (percent(none), percent(most));
+    let _ = writeln!(text, "  none {none}, more than 80 % of them {most}");
+    let bins = shares.iter().enumerate().skip(1);
     let bins = bins.map(|(bin, share)| format!("to {} %: {}", bin * 10, percent(*share)));
     let _ = writeln!(text, "  {}", bins.collect::<Vec<_>>().join(", "));
     text
@@ -175,13 +196,17 @@ mod tests {
             queued_s: 0.25,
             unknown_s: 0.125,
             ready: Some(Distribution { count: 4, median: 1, max: 7, ..Distribution::default() }),
-            runnable: [0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.25, 0.25],
-            mean_runnable: 0.45,
+            runnable: Some([0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.25, 0.25]),
+            mean_runnable: Some(0.45),
             blocked: vec![
                 row("openat", Some("/srv/\u{1b}[31mred"), true, 0.25),
                 row("pread64", Some("/srv/helper"), false, 0.125),
             ],
-            waiting: vec![row("epoll_wait", None, true, 1.0)],
+            waiting: vec![
+                row("epoll_wait", None, true, 1.0),
+                row("futex", None, true, 0.5),
+                row("futex", None, false, 0.25),
+            ],
             longest_turn: Some(Turn {
                 task: 9,
                 at_s: 1.0,
@@ -210,7 +235,9 @@ mod tests {
             "LOST  12 events",
             "openat /srv/\u{fffd}[31mred",
             "pread64 /srv/helper",
-            "epoll_wait",
+            "\nepoll_wait (event loops)",
+            "\nfutex (event loops)",
+            "\nfutex (others)",
             "4 wakes: median 1",
             "none 50.0 %, more than 80 % of them 50.0 %",
             "500 ms in thread 9, 1.00 s after the beginning, not over at the end",

@@ -9,6 +9,7 @@ use super::arguments::Arguments;
 use super::figures::Figures;
 use super::{page, text};
 use crate::failure::{Failure, failed};
+use crate::print;
 
 /// Whether standard output is for JSON.
 pub(crate) fn json_to_stdout(arguments: &Arguments) -> bool {
@@ -53,7 +54,7 @@ pub(crate) fn write(arguments: &Arguments, figures: &Figures) -> Result<(), Fail
         }
     };
     if json_to_stdout(arguments) {
-        eprint!("{summary}");
+        print::tell(&summary);
         keep("to standard output", json(figures, io::stdout().lock()));
     } else {
         keep("to standard output", io::stdout().write_all(summary.as_bytes()));

@@ -14,6 +14,7 @@ use super::progress::Snapshot;
 use super::tally::Tally;
 use super::view::View;
 use crate::failure::{Failure, failed};
+use crate::print;
 use crate::signals::ask_to_end;
 
 /// How a run is shown while it goes on.
@@ -183,7 +184,7 @@ impl Watch<'_> {
                         self.display = Display::Lines;
                     }
                 }
-                Display::Lines => eprintln!("{}", now.line()),
+                Display::Lines => print::tell(&format!("{}\n", now.line())),
                 Display::None => {}
             }
         }

@@ -1,7 +1,11 @@
 //! The live view on a terminal: draws a [`Snapshot`] and says whether the user wants to end. Used
 //! by the [`session`](super::session).
 
-use std::io;
+use std::fs::File;
+use std::io::{self, IsTerminal};
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsFd, OwnedFd};
+use std::panic;
 use std::time::Duration;
 
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
@@ -10,14 +14,18 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Gauge, Paragraph, Sparkline};
 use ratatui::{DefaultTerminal, Frame};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::progress::Snapshot;
 use crate::words::{bits, count, maybe_time, time};
 
 /// The terminal while the view has it; given back when this is dropped, also on a panic.
 pub(crate) struct View {
-    terminal: DefaultTerminal,
+    /// Its own drop panics where the terminal has gone.
+    terminal: ManuallyDrop<DefaultTerminal>,
     title: String,
+    /// Where keys come from.
+    keys: OwnedFd,
 }
 
 impl View {
@@ -27,7 +35,19 @@ impl View {
     ///
     /// When it cannot show a view.
     pub(crate) fn open(title: String) -> io::Result<View> {
-        Ok(View { terminal: ratatui::try_init()?, title })
+        let stdin = io::stdin();
+        let keys = match stdin.is_terminal() {
+            true => stdin.as_fd().try_clone_to_owned()?,
+            false => File::open("/dev/tty")?.into(),
+        };
+        let hook = panic::take_hook();
+        let terminal = ratatui::try_init();
+        // In the place of ratatui's, which itself panics where the terminal has gone.
+        panic::set_hook(Box::new(move |info| {
+            let _ = ratatui::try_restore();
+            hook(info);
+        }));
+        Ok(View { terminal: ManuallyDrop::new(terminal?), title, keys })
     }
 
     /// Draws what is known now.
@@ -37,8 +57,22 @@ impl View {
     }
 
     /// Waits so long for keys; true if one of them asks to end.
+    ///
+    /// # Errors
+    ///
+    /// The terminal has gone.
     pub(crate) fn asked_to_end(&mut self, wait: Duration) -> io::Result<bool> {
-        if !event::poll(wait)? {
+        let wait = Timespec::try_from(wait).map_err(io::Error::other)?;
+        let mut keys = [PollFd::new(&self.keys, PollFlags::IN)];
+        match poll(&mut keys, Some(&wait)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        // From one that has gone crossterm would read for ever.
+        if keys[0].revents().intersects(PollFlags::HUP | PollFlags::ERR) {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        if !event::poll(Duration::ZERO)? {
             return Ok(false);
         }
         let Event::Key(key) = event::read()? else { return Ok(false) };
@@ -51,7 +85,9 @@ impl View {
 
 impl Drop for View {
     fn drop(&mut self) {
-        ratatui::restore();
+        // The terminal may have gone.
+        let _ = self.terminal.show_cursor();
+        let _ = ratatui::try_restore();
     }
 }
 

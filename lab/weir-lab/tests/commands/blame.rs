@@ -45,7 +45,11 @@ struct Watching(Child);
 
 impl Watching {
     fn begin(pid: u32, flags: &[&str]) -> Watching {
-        let mut command = weir_lab();
+        Watching::begin_by(weir_lab(), pid, flags)
+    }
+
+    /// `command` is what starts the binary.
+    fn begin_by(mut command: Command, pid: u32, flags: &[&str]) -> Watching {
         command.args(["blame", &pid.to_string()]).args(flags);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary runs");
@@ -222,4 +226,19 @@ fn without_tracepoints_it_samples_and_says_why() {
         let mut calls = rows.into_iter().flatten().filter_map(|row| row["call"].as_str());
         assert!(calls.any(|call| call.contains("nanosleep")), "{report:#}");
     }
+}
+
+/// As when the connection of its terminal is lost.
+#[test]
+fn hanging_up_ends_a_watch_with_its_report() {
+    let mut sleeper = Command::new("sleep").arg("1000").spawn().expect("there is sleep");
+    // Whoever runs the tests may have it ignored.
+    let mut by = Command::new("env");
+    by.arg("--default-signal=HUP").arg(weir_lab().get_program());
+    let watching = Watching::begin_by(by, sleeper.id(), &["--seconds", "120"]);
+    kill_process(Pid::from_child(&watching.0), Signal::HUP).expect("it is there");
+    let text = watching.said();
+    sleeper.kill().expect("it is ours");
+    sleeper.wait().expect("it is ours");
+    assert!(text.contains("Blocked in event loops"), "{text}");
 }

@@ -51,6 +51,25 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// As when its terminal has gone: what is said fails, what was asked for is written all the same.
+#[test]
+fn files_are_written_though_nobody_can_be_told() {
+    let server = stuck();
+    let url = url(server.local_addr().unwrap(), "/");
+    let out = tempfile::tempdir().unwrap();
+    for (number, display) in [&["--plain"][..], &["--json", "-"]].into_iter().enumerate() {
+        let html = out.path().join(format!("{number}.html"));
+        let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = weir_lab();
+        command.args(["load", &url, "--rate", "20/s", "--duration", "2s", "--drain", "100ms"]);
+        command.args(display).arg("--html").arg(&html);
+        let status = command.stdout(full()).stderr(full()).status().unwrap();
+        // Standard output cannot be written.
+        assert_eq!(status.code(), Some(1), "{display:?}");
+        assert!(fs::read_to_string(&html).unwrap().contains("</html>"), "{display:?}");
+    }
+}
+
 /// A server that takes connections and never says anything.
 fn stuck() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").expect("a free port")

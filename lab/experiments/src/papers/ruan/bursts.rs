@@ -79,21 +79,28 @@ fn events(found: Found<'_>, systems: &[String]) -> Plot {
     plot
 }
 
+/// The share of the time in these bins.
+fn share(phase: &PhaseOutcome, bins: &[usize]) -> f64 {
+    observed(phase, |seen| {
+        seen.runnable.map_or(f64::NAN, |shares| bins.iter().map(|bin| shares[*bin]).sum())
+    })
+}
+
 /// The share of the time with none runnable, with three or four fifths of them, or with more.
 fn none(phase: &PhaseOutcome) -> f64 {
-    observed(phase, |seen| seen.runnable[0])
+    share(phase, &[0])
 }
 
 fn most_of_them(phase: &PhaseOutcome) -> f64 {
-    observed(phase, |seen| seen.runnable[7] + seen.runnable[8])
+    share(phase, &[7, 8])
 }
 
 fn nearly_all(phase: &PhaseOutcome) -> f64 {
-    observed(phase, |seen| seen.runnable[9] + seen.runnable[10])
+    share(phase, &[9, 10])
 }
 
 fn mean_runnable(phase: &PhaseOutcome) -> f64 {
-    observed(phase, |seen| seen.mean_runnable)
+    observed(phase, |seen| seen.mean_runnable.unwrap_or(f64::NAN))
 }
 
 fn runnable(found: Found<'_>, systems: &[String]) -> Plot {
@@ -106,7 +113,7 @@ fn runnable(found: Found<'_>, systems: &[String]) -> Plot {
     );
     for system in systems {
         let points = (0..11).map(|place| {
-            let ours = found.value(system, WATCHED, |phase| observed(phase, |s| s.runnable[place]));
+            let ours = found.value(system, WATCHED, |phase| share(phase, &[place]));
             (place as f64, ours)
         });
         plot.series.push(series::measured(system, points, 100.0));
