@@ -39,8 +39,9 @@ const UPLINK: u64 = 200;
 const LOAD: f64 = 1.1;
 /// Seconds after which users leave.
 const PATIENCE: f64 = 3.0;
-/// Of the memory of the other experiments, this share, so that the disk has work at the uplink's rate.
-const MEMORY: u64 = 8;
+/// Of the memory of the other experiments, this share, so that the disk has work at the uplink's rate. An
+/// eighth is too little where a server blocks or works for users who left: it is ended for want of memory.
+const MEMORY: u64 = 4;
 /// Phases are so many times as long.
 const LONGER: f64 = 3.0;
 
@@ -123,7 +124,7 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
          shares its uplink equally or sends the least remaining first, as far as that is fair; goes on \
          to fetch what users who left had asked for, or does not. Its uplink of {UPLINK} Mbit/s, paced \
          by the server on the loopback interface, is asked for {LOAD} of what it carries; its memory is \
-         an eighth of that of the other experiments, so that the disk has work to do at that rate; \
+         a quarter of that of the other experiments, so that the disk has work to do at that rate; \
          users leave after {PATIENCE} s. Response times are those of users who were answered."
     ));
     section.text(
