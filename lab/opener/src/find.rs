@@ -27,7 +27,7 @@ const RENAMED: usize = 8;
 /// would look it up behind a disk that may hang.
 const MISTAKEN: usize = 3;
 
-/// How often a helper waits for descriptors to be closed when they are short.
+/// How often a helper waits for descriptors to be closed.
 const SHORT: usize = 8;
 
 /// Bytes that are read at a time to warm a file.
@@ -100,8 +100,8 @@ pub(crate) fn in_memory(below: Below<'_>) -> Result<Looked, Errno> {
 pub(crate) fn from_disk(below: Below<'_>, window: u64) -> Result<Opened, Errno> {
     for _ in 0..SHORT {
         match open_from_disk(below, window) {
-            // Descriptors are short, and some are about to be closed.
-            Err(Errno::MFILE | Errno::NFILE) if wait_for_one() => {}
+            // Descriptors are short, or many are unclosed; some may be closed in a moment.
+            Err(Errno::MFILE | Errno::NFILE | Errno::BUSY) if wait_for_one() => {}
             done => return done,
         }
     }

@@ -48,7 +48,11 @@ impl Inner {
             let is_news = self.places.learn(&directory, &name, disk);
             // If it hangs one day, it is known what was mounted when it did not.
             if let Some(site) = self.me.upgrade().filter(|_| is_news) {
-                spawn_local(async move { site.look_at_mounts(since).await });
+                spawn_local(async move {
+                    site.look_at_mounts(since).await;
+                    // Its place may be another one by that.
+                    site.places.learn(&directory, &name, disk);
+                });
             }
         }
         Ok(result)
