@@ -62,6 +62,11 @@ impl DiskId {
         DiskId(known().get(&device).map_or(device, |(disk, _)| *disk))
     }
 
+    /// Whether it is that of a disk, and not of looks.
+    pub(crate) fn is_disk(self) -> bool {
+        !matches!(self, DiskId::ROOTS | DiskId::MOUNTS)
+    }
+
     /// The disk of this number.
     #[cfg(test)]
     pub(crate) fn numbered(device: u64) -> DiskId {

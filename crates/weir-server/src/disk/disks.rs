@@ -10,7 +10,7 @@ use weir_sched::DiskConfig;
 use super::{Disk, DiskError, DiskId, Key, Load, Piece};
 use crate::metrics::Metrics;
 
-/// The most gates; disks beyond share one.
+/// Beyond so many gates, disks share one.
 const MOST: usize = 64;
 
 /// See the module.
@@ -56,7 +56,8 @@ impl<K: Key, T: Clone + Send + 'static> Disks<K, T> {
             // Helpers and waiters hold their disk: what nobody holds has nothing to do.
             gates.retain(|_, disk| Arc::strong_count(disk) > 1);
         }
-        if gates.len() >= MOST {
+        // Looks for what was mounted anew have theirs, however many disks hang.
+        if gates.len() >= MOST && on.is_disk() {
             return self.others.clone();
         }
         let disk = Disk::new(DiskConfig::default(), self.patience, self.metrics.clone());
@@ -72,8 +73,7 @@ impl<K: Key, T: Clone + Send + 'static> Disks<K, T> {
         drop(gates);
         disks.iter().fold(Load::default(), |sum, (id, disk)| {
             let load = disk.load();
-            // These two are no disks.
-            let is_disk = !matches!(id, Some(DiskId::ROOTS | DiskId::MOUNTS));
+            let is_disk = id.is_none_or(DiskId::is_disk);
             Load {
                 queued: sum.queued + load.queued,
                 under_way: sum.under_way + load.under_way,

@@ -222,11 +222,14 @@ fn a_disk_that_hangs_takes_nothing_from_another() {
 fn disks_beyond_the_most_share_a_gate_and_idle_ones_give_theirs_up() {
     let disks = Disks::<u32, u32>::new(LONG, Arc::new(Metrics::new()));
     let of = |device| disks.disk(DiskId::numbered(device));
-    let held: Vec<TestDisk> = (0..64).map(of).collect();
-    assert!(Arc::ptr_eq(&held[7], &of(7)));
+    let held: Vec<TestDisk> = (1..=64).map(of).collect();
+    assert!(Arc::ptr_eq(&held[6], &of(7)));
     let shared = of(1000);
     assert!(Arc::ptr_eq(&shared, &of(2000)) && held.iter().all(|own| !Arc::ptr_eq(own, &shared)));
-    drop(held);
+    let [roots, mounts] = [DiskId::ROOTS, DiskId::MOUNTS].map(|looks| disks.disk(looks));
+    assert!(![&mounts, &shared].iter().any(|other| Arc::ptr_eq(&roots, other)));
+    assert!(!Arc::ptr_eq(&mounts, &shared));
+    drop((held, roots, mounts));
     let own = of(1000);
     assert!(!Arc::ptr_eq(&own, &shared) && Arc::ptr_eq(&own, &of(1000)));
     assert!(!Arc::ptr_eq(&own, &of(2000)));

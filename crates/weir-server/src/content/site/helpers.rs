@@ -58,3 +58,41 @@ impl Inner {
         Ok(result)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::time::Duration;
+
+    use tokio::task::{LocalSet, yield_now};
+    use tokio::time::timeout;
+
+    use super::super::tests::site_of;
+    use super::*;
+    use crate::sys::clock;
+
+    const DEADLINE: Duration = Duration::from_secs(30);
+
+    #[tokio::test]
+    async fn the_disk_of_a_mount_is_known_after_the_look_that_it_starts() {
+        let elsewhere = tempfile::tempdir().unwrap();
+        let (path, name) = (Path::new("/"), b"proc/version");
+        let site = site_of(path);
+        let inner = &site.0;
+        let root = inner.root.directory();
+        // It goes by what is mounted around another root, until a helper looks.
+        let other = Directory::open(elsewhere.path()).unwrap();
+        let unseen = Directory { mounts: other.mounts.clone(), ..Directory::open(path).unwrap() };
+        inner.places.begin_anew(&other);
+        inner.places.begin_anew(&unseen);
+        let before = inner.places.at(&root, name);
+        let opened = async {
+            assert!(inner.open_by_helper(name, clock::now()).await.unwrap().is_ok());
+            while inner.places.at(&root, name).place == before.place {
+                yield_now().await;
+            }
+            assert_ne!(inner.places.at(&root, name).disk, root.disk);
+        };
+        timeout(DEADLINE, LocalSet::new().run_until(opened)).await.unwrap();
+    }
+}
