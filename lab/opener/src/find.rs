@@ -98,14 +98,22 @@ pub(crate) fn in_memory(below: Below<'_>) -> Result<Looked, Errno> {
 /// As openat2(2) and read(2) have them; `XDEV`: it leads outside the root; `BUSY`: too many files of its
 /// file system wait for their close.
 pub(crate) fn from_disk(below: Below<'_>, window: u64) -> Result<Opened, Errno> {
+    again_when_closed(|| open_from_disk(below, window), wait_for_one)
+}
+
+/// Opens, and again where descriptors are short or many are unclosed, as long as `wait` says that one was
+/// closed.
+fn again_when_closed<T>(
+    open: impl Fn() -> Result<T, Errno>,
+    wait: impl Fn() -> bool,
+) -> Result<T, Errno> {
     for _ in 0..SHORT {
-        match open_from_disk(below, window) {
-            // Descriptors are short, or many are unclosed; some may be closed in a moment.
-            Err(Errno::MFILE | Errno::NFILE | Errno::BUSY) if wait_for_one() => {}
+        match open() {
+            Err(Errno::MFILE | Errno::NFILE | Errno::BUSY) if wait() => {}
             done => return done,
         }
     }
-    open_from_disk(below, window)
+    open()
 }
 
 fn open_from_disk(below: Below<'_>, window: u64) -> Result<Opened, Errno> {

@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::fs;
 use std::os::unix::fs::symlink;
 
@@ -58,4 +59,29 @@ fn a_fifo_is_not_opened() {
     assert!(matches!(from_disk(below(root.path(), "fifo"), 1).unwrap(), Opened::Other));
     assert!(matches!(in_memory(below(root.path(), "fifo")).unwrap(), Looked::Other));
     assert!(!is_open());
+}
+
+#[test]
+fn what_cannot_be_opened_for_want_of_closes_is_opened_after_one() {
+    for error in [Errno::MFILE, Errno::NFILE, Errno::BUSY] {
+        let (unclosed, asked) = (Cell::new(3), Cell::new(0));
+        let open = || {
+            asked.set(asked.get() + 1);
+            if unclosed.get() > 0 { Err(error) } else { Ok(()) }
+        };
+        let wait = || {
+            unclosed.set(unclosed.get() - 1);
+            true
+        };
+        assert_eq!(again_when_closed(open, wait), Ok(()));
+        // Nothing is closed: it is refused at once.
+        unclosed.set(1);
+        asked.set(0);
+        assert_eq!(again_when_closed(open, || false), Err(error));
+        assert_eq!(asked.get(), 1);
+        // Nor is it tried for ever.
+        assert_eq!(again_when_closed(open, || true), Err(error));
+        assert_eq!(asked.get(), 1 + SHORT + 1);
+    }
+    assert_eq!(again_when_closed(|| Err::<(), _>(Errno::NOENT), || true), Err(Errno::NOENT));
 }
