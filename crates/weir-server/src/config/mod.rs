@@ -40,6 +40,7 @@ mod tls;
 mod uplink;
 mod value;
 mod values;
+mod ways_around;
 
 pub(crate) use access::burst;
 pub use access::{AccessConfig, ClientAddressField};

@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 
-use weir_http::message::coding::Coding;
 use weir_sched::policy::{self, PROTECTIVE, ProtectiveOrder};
 use weir_sched::{BitRate, PolicyKind, WireOverhead};
 
@@ -13,7 +12,6 @@ use super::given::Settings;
 use super::in_vain::{self, Has};
 use super::routes::{self, Action, RouteConfig};
 use super::settings::Config;
-use super::site::FilesConfig;
 use super::uplink::{BandCutoffs, KernelCap, UplinkMode};
 use super::values::SwiftRoundTrip;
 
@@ -152,59 +150,8 @@ impl Config {
                     .to_owned(),
             );
         }
-        warnings.extend(self.routes.iter().flat_map(|route| self.ways_around(route)));
+        warnings.extend(self.ways_around());
         warnings
-    }
-
-    /// What is to be said of a route that not everybody may use and that is for a file whose content has
-    /// other paths, too: routes go by the path of the request.
-    fn ways_around(&self, route: &RouteConfig) -> Vec<String> {
-        let files = match &route.action {
-            Action::Files => &self.files,
-            Action::Directory(files) => files,
-            Action::Redirect { .. } | Action::Proxy(_) => return Vec::new(),
-        };
-        if !route.access.is_restricted() {
-            return Vec::new();
-        }
-        let path = &route.path;
-        let second = files.pages.other_path(path).map(|other| {
-            format!(
-                "not everybody may use the route for \"{path}\", but that file is also served as \
-                 \"{other}\", which is for the route of that path to say: restrict that, too, or \
-                 move the file below a directory with a route of its own"
-            )
-        });
-        let copies = self.open_copies(route, files);
-        let copies = (!copies.is_empty()).then(|| {
-            format!(
-                "not everybody may use the route for \"{path}\", but compressed copies of that \
-                 file, which may lie beside it for `precompressed`, are also served as \"{}\", \
-                 which is for the routes of those paths to say: restrict those, too, or move the \
-                 file below a directory with a route of its own",
-                copies.join("\", \"")
-            )
-        });
-        second.into_iter().chain(copies).collect()
-    }
-
-    /// The paths of the compressed copies that may lie beside the file that `route` is for, but for those
-    /// that are restricted themselves; none if it is for a directory, as far as its path tells.
-    fn open_copies(&self, route: &RouteConfig, files: &FilesConfig) -> Vec<String> {
-        let last = route.path.rsplit('/').next().unwrap_or_default();
-        let is_copied = last.rsplit_once('.').is_some_and(|(_, extension)| {
-            Coding::ALL.iter().all(|coding| coding.extension() != extension)
-        });
-        // What is below a prefix that is taken off is a directory.
-        if !self.compression.precompressed || !is_copied || files.strips.is_some() {
-            return Vec::new();
-        }
-        let is_open = |copy: &String| {
-            let mut same = self.routes.iter().filter(|other| other.host == route.host);
-            !same.any(|other| other.path == *copy && other.access.is_restricted())
-        };
-        let copies = Coding::ALL.map(|coding| format!("{}.{}", route.path, coding.extension()));
-        copies.into_iter().filter(is_open).collect()
     }
 }
 

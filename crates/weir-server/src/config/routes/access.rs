@@ -45,7 +45,8 @@ settings! {
         ///
         /// `htpasswd -B` makes it: lines of a user, a colon and a hash of bcrypt. A changed file takes
         /// effect within two seconds; one that cannot be used is named, and the users before stay. Serve
-        /// such a route over TLS: passwords are sent as they are.
+        /// such a route over TLS: passwords are sent as they are. Routes of the request's host come before
+        /// those without a `host`: give each host that has routes of its own one with the password, too.
         basic_auth: FilePath,
         else "the route asks for no password",
         example "/etc/weir/passwords";
@@ -82,6 +83,13 @@ impl RouteAccess {
     /// Whether not everybody may use the route.
     pub(in crate::config) fn is_restricted(&self) -> bool {
         self.basic_auth.is_some() || !self.allow.is_empty() || !self.deny.is_empty()
+    }
+
+    /// Whether it has all the kinds of restriction that `other` has.
+    pub(in crate::config) fn restricts_as(&self, other: &RouteAccess) -> bool {
+        let networks = |access: &RouteAccess| !access.allow.is_empty() || !access.deny.is_empty();
+        (self.basic_auth.is_some() || other.basic_auth.is_none())
+            && (networks(self) || !networks(other))
     }
 
     /// Takes relative paths to be relative to `directory`.
