@@ -1,6 +1,6 @@
 //! Where a running server of any make blocks: time off the processor by system call and path, events
 //! that are ready per wake, burstiness, and the longest turn of an event loop. `weir-lab blame` prints
-//! it; experiments can call it (Ruan & Pai, "Origins of Latency", sections 3.1 to 3.3, define what is
+//! it; experiments can call it (Ruan & Pai 2006, sections 3.1 to 3.3, define what is
 //! measured).
 //!
 //! From the ground up: [`Report`] is the result; `event` is what sources tell, `calls` what is known of

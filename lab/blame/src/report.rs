@@ -26,7 +26,7 @@ pub struct Report {
     /// Events that were ready when an event loop woke; sampling cannot tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<Distribution>,
-    /// Burstiness (Ruan & Pai, "Origins of Latency", section 3.2): share of the time with runnable ÷ all
+    /// Burstiness (Ruan & Pai 2006, section 3.2): share of the time with runnable ÷ all
     /// tasks 0; above 0 and up to 0.1; above 0.1 and up to 0.2; and so on up to 1. Of the time in which
     /// it is known of all tasks; none if there was no such time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -80,7 +80,7 @@ pub struct Blocked {
     pub longest_s: f64,
 }
 
-/// How many events were ready when event loops woke (Ruan & Pai, "Origins of Latency", section 3.1).
+/// How many events were ready when event loops woke (Ruan & Pai 2006, section 3.1).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
     /// Returns with events; all figures are of these.

@@ -1,4 +1,4 @@
-//! Which sizes make up each decile of response times (Ruan & Pai, "Origins of Latency", section
+//! Which sizes make up each decile of response times (Ruan & Pai 2006, section
 //! 4.1, Table 3 and Figures 10 and 11). [`crate::inversion`] makes one number of it.
 
 use serde::{Deserialize, Serialize};

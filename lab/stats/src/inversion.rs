@@ -1,4 +1,4 @@
-//! Service inversion (Ruan & Pai, "Origins of Latency", section 4.2): how far the order of response
+//! Service inversion (Ruan & Pai 2006, section 4.2): how far the order of response
 //! times is from the order of sizes, so that any two servers can be compared under the same sizes.
 //! `weir-lab sim inversion` prints it.
 

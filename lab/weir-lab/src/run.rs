@@ -44,7 +44,7 @@ pub(crate) struct RunArguments {
     /// The paper's 30 minutes
     #[arg(long)]
     paper: bool,
-    /// Seeds [default: 5; with --quick or --paper 1]
+    /// Seeds, of points of a curve at most 3 [default: 5; with --quick or --paper 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: Option<u64>,
     /// Directory of results

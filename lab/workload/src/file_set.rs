@@ -1,5 +1,5 @@
 //! A set of files shaped like that of SPECweb99, and the requests for it: the directory by Zipf's law,
-//! in each the 36 sizes of the law (Ruan & Pai, "Origins of Latency", section 2.3). Measurements from
+//! in each the 36 sizes of the law (Ruan & Pai 2006, section 2.3). Measurements from
 //! slow disks ask for it.
 
 use std::collections::HashSet;

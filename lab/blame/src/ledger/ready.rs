@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::report::Distribution;
 
-/// More ready events than this are told as a share, as by Ruan & Pai ("Origins of Latency", section
+/// More ready events than this are told as a share, as by Ruan & Pai (2006, section
 /// 3.1).
 const MANY: u64 = 100;
 

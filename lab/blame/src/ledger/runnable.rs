@@ -1,4 +1,4 @@
-//! Burstiness: for how long which part of the tasks was runnable (Ruan & Pai, "Origins of Latency",
+//! Burstiness: for how long which part of the tasks was runnable (Ruan & Pai 2006,
 //! section 3.2). The ledger tells it the time before each change.
 
 /// Time by runnable ÷ all tasks.

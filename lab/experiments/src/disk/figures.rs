@@ -37,7 +37,7 @@ pub(super) fn phase(phase: Phase, offered: Option<f64>, seen: &Seen) -> PhaseOut
     }
 }
 
-/// Sizes, and response times in whole microseconds, in which the paper measures inversion.
+/// Sizes, and response times in whole microseconds, by which inversion is reckoned.
 fn in_microseconds(records: &[Record]) -> Vec<Response> {
     let response = |record: &Record| Some((record.size, (record.response_time()? * 1e6).round()));
     records.iter().filter_map(response).collect()

@@ -68,10 +68,10 @@ impl Runs {
     }
 
     /// Seeds of which a run of one of the cells does not count.
-    fn void(&self, cells: &[&Cell]) -> usize {
+    pub(crate) fn void(&self, cells: &[&Cell]) -> BTreeSet<u64> {
         let seeds = cells.iter().filter_map(|cell| self.by_cell.get(&key(cell))).flatten();
         let void = seeds.filter(|(_, outcome)| !outcome.invalid.is_empty());
-        void.map(|(seed, _)| seed).collect::<BTreeSet<_>>().len()
+        void.map(|(seed, _)| *seed).collect()
     }
 
     /// The largest share of requests without a whole response among the runs that count.
@@ -90,7 +90,7 @@ impl Runs {
     fn ours(&self, cells: &[&Cell], values: impl Iterator<Item = f64>) -> Ours {
         Ours {
             interval: Interval::of(values),
-            left_out: self.void(cells),
+            left_out: self.void(cells).len(),
             incomplete: self.incomplete(cells),
             commits: self.commits(cells),
         }

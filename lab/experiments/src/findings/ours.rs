@@ -36,7 +36,7 @@ impl Interval {
 pub struct Ours {
     /// Over the seeds whose runs count; `None` without any.
     pub interval: Option<Interval>,
-    /// Seeds whose runs do not count.
+    /// Seeds whose runs do not count, or not in the phase that the figure is of.
     pub left_out: usize,
     /// The largest share of requests without a whole response in one of the runs: those who waited
     /// in vain are in no response time.

@@ -31,6 +31,7 @@ pub(crate) fn measured(
 pub(crate) fn label(system: &str) -> String {
     match system {
         "apache-prefork" => "Apache prefork".to_owned(),
+        "apache-prefork-1024" => "Apache prefork, 1024 processes".to_owned(),
         "apache-worker" => "Apache worker".to_owned(),
         "apache-event" => "Apache event".to_owned(),
         "nginx-aio" => "nginx, aio threads".to_owned(),

@@ -27,9 +27,10 @@ fn head(report: &Report) -> Markup {
         h1 { "What weir-lab measured" }
         p.soft {
             "Experiments of papers on web servers under overload, repeated: the paper's figure, ours, "
-            "and a verdict. Figures are medians over seeds; in brackets an interval that has the true "
-            "median with about 94 % (of five seeds, least to most). Ratios between systems are taken "
-            "seed by seed on the same requests. " (VERDICTS)
+            "and a verdict. Figures are medians over seeds; in brackets an interval from the least to "
+            "the most, or nearly, that has the true median with 94 % of five seeds and 75 % of three; "
+            "of one seed there is none. Ratios between systems are taken seed by seed on the same "
+            "requests. " (VERDICTS)
         }
         @for run in &report.runs {
             dl {

@@ -12,7 +12,7 @@ use crate::failure::{Failure, failed};
 use crate::print;
 
 /// How far the order of response times is from the order of sizes: 0 shortest first, 1 the reverse
-/// (Ruan & Pai, "Origins of Latency", section 4.2).
+/// (Ruan & Pai 2006, section 4.2).
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// CSV with the columns size and latency, each in any unit; others are ignored

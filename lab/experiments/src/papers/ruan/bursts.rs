@@ -2,9 +2,10 @@
 //! processes become runnable all at once.
 
 use super::conditions::{
-    self, AIO, APACHE, BLOCKS, EVENT, FLASHPACHE, Found, LIGHTTPD, NGINX, OPENER, WEIR, WORKER,
-    case, files,
+    self, AIO, APACHE, APACHE_1024, BLOCKS, EVENT, FLASHPACHE, LIGHTTPD, NGINX, OPENER, WEIR,
+    WORKER, case, files,
 };
+use super::found::Found;
 use crate::cell::{Load, Phase, What};
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
@@ -21,8 +22,6 @@ pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     report,
 };
 
-/// With the paper's other number of processes.
-const APACHE_1024: &str = "apache-prefork-1024";
 const OWN: [&str; 11] =
     [WEIR, NGINX, BLOCKS, AIO, APACHE, APACHE_1024, OPENER, FLASHPACHE, WORKER, EVENT, LIGHTTPD];
 const WATCHED: Phase = Phase { load: Load::Saturated, what: What::Watched };

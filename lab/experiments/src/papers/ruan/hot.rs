@@ -1,9 +1,10 @@
 //! What weir is to reach while the disk is slow: requests that are certainly in memory are answered as
 //! if there were no disk, and those that wait for it wait no longer than they must.
 
-use super::conditions::{
-    self, AIO, Figure, Found, HIGH, LIGHTTPD, NGINX, WEIR, busy, case, files, hot_p99, in_memory,
-    incomplete, inversion, longest, mean, median, own, p99, per_second, reads,
+use super::conditions::{self, AIO, HIGH, LIGHTTPD, NGINX, WEIR, case, files, in_memory, own};
+use super::found::{
+    Figure, Found, busy, hot_p99, incomplete, inversion, longest, mean, median, of_phase, p99,
+    per_second, reads,
 };
 use crate::cell::{Demand, Load, Phase, What};
 use crate::choice::{Choice, Scale};
@@ -156,7 +157,7 @@ fn bars(found: Found<'_>, section: &mut Section) {
         bar(&what, found.capacities(WEIR, system), Unit::Times, Bar::AtLeast(least));
     }
     let apart = |outcome: &Outcome| {
-        let of = |phase| conditions::of_phase(outcome, phase, inversion);
+        let of = |phase| of_phase(outcome, phase, inversion);
         (of(own(HIGH)) - of(in_memory(own(HIGH)))).abs()
     };
     bar(
@@ -200,8 +201,8 @@ fn bars(found: Found<'_>, section: &mut Section) {
 /// The 99th percentile of hot requests during a scan over that without; none unless the whole tree was
 /// read.
 fn scanned_over_not(outcome: &Outcome) -> f64 {
-    let of = |phase| conditions::of_phase(outcome, phase, hot_p99);
-    let read = conditions::of_phase(outcome, SCANNED, |phase| phase.scanned.unwrap_or(0.0));
+    let of = |phase| of_phase(outcome, phase, hot_p99);
+    let read = of_phase(outcome, SCANNED, |phase| phase.scanned.unwrap_or(0.0));
     if read < 1.0 { f64::NAN } else { of(SCANNED) / of(COMMON) }
 }
 
@@ -209,9 +210,8 @@ fn scanned_over_not(outcome: &Outcome) -> f64 {
 /// request under way.
 fn in_turns(outcome: &Outcome) -> f64 {
     let Demand::Files(files) = &outcome.cell.demand else { return f64::NAN };
-    let per_second =
-        conditions::of_phase(outcome, Phase::SATURATED, |phase| phase.reads_per_second);
-    let longest = conditions::of_phase(outcome, Phase::SATURATED, longest);
+    let per_second = of_phase(outcome, Phase::SATURATED, |phase| phase.reads_per_second);
+    let longest = of_phase(outcome, Phase::SATURATED, longest);
     longest / 1e3 * per_second / f64::from(files.connections)
 }
 

@@ -5,6 +5,7 @@ pub(super) mod bursts;
 mod conditions;
 mod deciles;
 pub(super) mod factorial;
+mod found;
 pub(super) mod generations;
 pub(super) mod hot;
 pub(super) mod load;

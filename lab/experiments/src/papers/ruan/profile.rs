@@ -1,9 +1,10 @@
 //! Response times over the load and their distributions: the first half of the experiment on load
 //! (Ruan & Pai, Figures 4 to 7, 16 and 17).
 
-use super::conditions::{
-    APACHE, FLASHPACHE, Figure, Found, HIGH, NGINX, WEIR, busy, hot_p99, incomplete, longest, mean,
-    median, megabits, of_phase, own, p5, p90, p95, p99, per_second, reads,
+use super::conditions::{APACHE, FLASHPACHE, HIGH, NGINX, WEIR, own};
+use super::found::{
+    Figure, Found, busy, hot_p99, incomplete, longest, mean, median, megabits, of_phase, offered,
+    p5, p90, p95, p99, per_second, reads,
 };
 use crate::cell::Phase;
 use crate::experiment::Evidence;
@@ -89,6 +90,7 @@ fn saturation(all: &Profile<'_>) -> Table {
         "longest ms",
         "disk reads per 1000",
         "disk busy %",
+        "incomplete %",
         "keeps up with, requests/s",
     ];
     let caption = "In saturation, and the highest rate at which the system keeps up in an open loop: the \
@@ -104,6 +106,7 @@ fn saturation(all: &Profile<'_>) -> Table {
             (value(longest), Unit::Ms),
             (value(reads), Unit::Count),
             (value(busy), Unit::Percent),
+            (value(incomplete), Unit::Percent),
             (all.found().capacity(system), Unit::Count),
         ];
         table.row(all.found().searched(system), &figures);
@@ -114,6 +117,8 @@ fn saturation(all: &Profile<'_>) -> Table {
 fn open_loop(all: &Profile<'_>) -> Table {
     let columns = [
         "load, system",
+        "asked for, requests/s",
+        "of saturation, %",
         "p5",
         "median",
         "mean",
@@ -131,6 +136,8 @@ fn open_loop(all: &Profile<'_>) -> Table {
         for system in all.systems {
             let value = |figure: Figure| all.found().value(system, own(*load), figure);
             let figures = [
+                (value(offered), Unit::Count),
+                (all.found().of_saturation(system, own(*load)), Unit::Percent),
                 (value(p5), Unit::Ms),
                 (value(median), Unit::Ms),
                 (value(mean), Unit::Ms),
@@ -156,6 +163,11 @@ fn quick(phase: &PhaseOutcome) -> f64 {
 
 fn rows(all: &Profile<'_>, section: &mut Section) {
     let found = all.found();
+    for system in all.systems {
+        let what = format!("{}, rate at {HIGH} ÷ rate in saturation", label(system));
+        let ours = found.of_saturation(system, own(HIGH));
+        section.row(Row::new(what, HIGH.to_string(), ours, Unit::Times).paper_is(HIGH));
+    }
     let low = own(all.loads[0]);
     let phases: Vec<Phase> = all.loads.iter().map(|load| own(*load)).collect();
     let over_least = |outcome: &Outcome| {
@@ -180,7 +192,7 @@ fn rows(all: &Profile<'_>, section: &mut Section) {
         let ours = found.over(system, Phase::SATURATED, low, median);
         let what = format!("{}, median in saturation ÷ at {}", label(system), all.loads[0]);
         let row = Row::new(what, "over one hundred times", ours, Unit::Times);
-        section.row(row.paper_says(Bar::Above(100.0)));
+        section.row(noted(row.paper_says(Bar::Above(100.0)), system));
     }
     for (system, phase, word, paper, limit) in [
         (APACHE, own(HIGH), "at 0.95", "over 60 %", Bar::Above(0.6)),
@@ -193,6 +205,7 @@ fn rows(all: &Profile<'_>, section: &mut Section) {
         let row = row.paper_says(limit);
         section.row(match system {
             NGINX => row.note("a tenth is taken for very few"),
+            APACHE if phase == Phase::SATURATED => noted(row, system),
             _ => row,
         });
     }
@@ -203,6 +216,15 @@ fn rows(all: &Profile<'_>, section: &mut Section) {
     for system in [NGINX, APACHE] {
         let ours = found.ratio(system, WEIR, own(HIGH), hot_p99);
         let what = format!("{} ÷ weir, p99 of hot requests, {HIGH} of own capacity", label(system));
-        section.row(Row::new(what, "", ours, Unit::Times));
+        let row = Row::new(what, "", ours, Unit::Times);
+        section.row(row.note("the higher a server's rate, the more files are hot"));
+    }
+}
+
+/// Says what else makes Apache's requests wait in saturation.
+fn noted(row: Row, system: &str) -> Row {
+    match system {
+        APACHE => row.note("with 256 processes, three in four connections wait to be accepted"),
+        _ => row,
     }
 }
