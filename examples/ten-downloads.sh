@@ -1,5 +1,5 @@
 #!/bin/sh
-# How long a page of 100 KB takes beside ten downloads on an uplink of 10 Mbit/s.
+# How long a page of 100 KB takes beside ten downloads on an uplink of 10 Mbit/s. Needs curl.
 #   examples/ten-downloads.sh [POLICY] [PROGRAM]     (protective, target/release/weir)
 set -eu
 policy=${1:-protective}

@@ -124,8 +124,10 @@ value! {
     BandCutoffs, "SIZES", |cutoffs| -> BandCutoffs { cutoffs }
     fn words() -> Vec<(&'static str, &'static str)> {
         vec![
-            ("learned", "from recent responses: equal shares of their bytes, but the first band ends \
-                         at the median at the latest and the last has the largest hundredth at least"),
+            ("learned", "weir chooses these sizes by recent responses, so that all bands carry \
+                         about the same number of bytes; but at most half of the responses begin in \
+                         the first band, and at least the largest hundredth in the last. A worker's \
+                         first 1000 responses go by `paper`"),
             ("paper", "1, 2, 5 and 50 KB (Schroeder & Harchol-Balter 2003)"),
             ("four sizes", "with commas between them"),
         ]

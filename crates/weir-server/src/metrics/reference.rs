@@ -13,6 +13,8 @@ const HEAD: &str = "\
      UPDATE_DOCS=1 cargo test -p weir-server --lib reference -->
 
 With `--admin ADDRESS`, `http://ADDRESS/metrics` has these figures, in the text format of Prometheus or, for who asks for it, in OpenMetrics. Counters count from the start of the server. A histogram has `_bucket`, `_sum` and `_count`.
+
+A gate is the queue in which weir decides what goes next to the uplink, a disk or a backend. A grant is its permission for one response to send some bytes over the uplink. A slot is one of the places for calls that a backend's limit allows. Kernel mode is `uplink = \"kernel\"`.
 ";
 
 /// Sections, with what the names in each begin with, after `weir_`; the last one takes the rest.

@@ -105,6 +105,7 @@ fn files_the_user_and_the_service_are_there() {
         ("usr/share/zsh/vendor-completions/_weir", 0o644),
         ("usr/share/doc/weir/copyright", 0o644),
         ("usr/share/doc/weir/examples/mirror.toml", 0o644),
+        ("usr/share/doc/weir/examples/public/index.html", 0o644),
         ("usr/share/doc/weir/examples/weir-rules.yml", 0o644),
         ("usr/share/doc/weir/examples/weir-dashboard.json", 0o644),
     ] {

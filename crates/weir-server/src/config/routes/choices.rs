@@ -26,8 +26,8 @@ choice! {
     pub enum DetectWhen, "a time to look for clients that have left", default Always {
         /// All the time.
         Always = "always",
-        /// Only while requests wait at the backend's gate; the paper looks while more than 95 % of
-        /// the capacity is in use.
+        // Carter & Cherkasova look while more than 95 % of the capacity is in use.
+        /// Only while requests wait for the backend.
         Overload = "overload",
     }
 }
@@ -39,7 +39,9 @@ choice! {
         Gone = "gone",
         /// Waiting for its answer.
         Alive = "alive",
-        /// It is asked by an interim response, which one that has gone answers with a reset.
+        /// weir sends it an interim response (102): if the client has gone, its system answers with a
+        /// reset, and otherwise the client is taken to wait for its answer. Clients of HTTP/1.0, which has
+        /// no interim responses, are taken to wait until their connection is reset.
         Probe = "probe",
     }
 }

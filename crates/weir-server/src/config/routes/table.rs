@@ -32,8 +32,11 @@ settings! {
     "Routes" {
         /// The host that clients ask for; `*.example.org` is every name below `example.org`
         ///
-        /// Routes of the very host come first, then those of wildcards, then those without a host;
-        /// among these the longest path wins.
+        /// The host decides before the path: the routes for exactly the request's host are asked first. Only
+        /// if none of their paths fits, those of wildcards are asked, the longest wildcard first, and only
+        /// then those without a host. In each of these groups the longest path wins. So a route without a
+        /// host gets no request, and asks for no password, where a route of the request's host fits, even
+        /// one for `/`.
         host: HostPattern,
         else "every host",
         example "www.example.org";
@@ -153,6 +156,10 @@ settings! {
 
     "Waiting for a backend" {
         /// Most calls that each backend of this route works on at once
+        ///
+        /// Routes that name the same backend share one queue for it: the first of them sets `backend_limit`,
+        /// `backend_order`, `max_queue` and `queue_timeout` for all. Other values in later routes are
+        /// ignored, with a warning at the start.
         backend_limit: CallLimit = CallLimit::Auto,
         else "`backend_limit` above the routes",
         example 4;
@@ -230,7 +237,9 @@ settings! {
     "Health of backends" {
         /// After this many consecutive failed calls, eject the backend for `fail_timeout`; 0: never
         ///
-        /// After that time calls of different clients try it, one after the other.
+        /// After that time calls of different clients try it, one after the other. Of routes that name the
+        /// same backend, the first sets `max_fails` and `fail_timeout` for all. Other values in later routes
+        /// are ignored, with a warning at the start.
         max_fails: Count<0, 1000> = Count::clamped(PassiveConfig::default().max_fails),
         example 5;
 
@@ -239,6 +248,9 @@ settings! {
         example "30s";
 
         /// Checks of the backends: a table of its own
+        ///
+        /// Of routes that name the same backend, the first says how it is checked, or that it is not. Another
+        /// table in a later route is ignored, with a warning at the start.
         health: HealthKeys,
         else "no checks",
         example { path = "/healthz" };

@@ -46,7 +46,8 @@ settings! {
         /// What `Cache-Control` says: a value for all files, or a table of values by pattern
         ///
         /// A pattern that begins with a slash is for the whole name of a file below the root, others are
-        /// for its last segment; `*` is anything. The pattern with the most characters of its own says it.
+        /// for its last segment; `*` is anything. If several patterns match, the most specific one decides:
+        /// the one with the most characters apart from `*`.
         cache_control: CacheControl = CacheControl::default(),
         else "the field is not sent",
         needs "a directory to serve",

@@ -67,7 +67,8 @@ settings! {
         ///
         /// Otherwise they are 404: `.php`, `.py`, `.cgi`, `.pl`, `.rb` and others that servers execute,
         /// and `*~`, `*.bak`, `*.swp` and the like. A mirror of packages or a site of source code wants
-        /// them served. Names that begin with a dot are never served.
+        /// them served. Names that begin with a dot are never served, but for `.well-known` directly below
+        /// the root.
         #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
         serve_sources: bool = false,
         needs "a directory to serve",
