@@ -154,9 +154,9 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
         "An effect is by how much a figure is multiplied when a factor is high, in the geometric mean \
          over the levels of the others. An interaction is the multiple of one factor's effect when the \
          other is high, over that when it is low: 1 says that each does the same with and without the \
-         other. Above 1 is worse for times and better for shares. A gain by scheduling that needs blocking would show as an interaction of \"not \
-         blocking\" and \"protective\" on the median above 1, and as a ratio of fair to protective of 1 \
-         where nothing blocks.",
+         other. Above 1 is worse for times and better for shares. A gain by scheduling \
+         that needs blocking would show as an interaction of \"not blocking\" and \"protective\" on the \
+         median above 1, and as a ratio of fair to protective of 1 where nothing blocks.",
     );
     let case = of(evidence.choice.scale);
     let phase = only_phase(&case);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::cell::{Demand, Load, Phase};
+use crate::cell::{Demand, Files, Load, Phase};
 use crate::experiment::Evidence;
 use crate::experiment::case::Case;
 use crate::findings::{Ours, label};
@@ -19,29 +19,29 @@ pub(super) fn of_phase(
     figure: impl Fn(&PhaseOutcome) -> f64,
 ) -> f64 {
     let found = found_of(outcome, phase);
-    found.filter(|found| counts(outcome, found)).map_or(f64::NAN, figure)
+    found.filter(|(asked, found)| counts(asked, found)).map_or(f64::NAN, |(_, found)| figure(found))
 }
 
-fn found_of(outcome: &Outcome, phase: Phase) -> Option<&PhaseOutcome> {
-    outcome.files.as_ref().and_then(|files| files.phase(phase.load, phase.what))
+/// What was asked for, and a phase of it.
+fn found_of(outcome: &Outcome, phase: Phase) -> Option<(&Files, &PhaseOutcome)> {
+    let Demand::Files(asked) = &outcome.cell.demand else { return None };
+    Some((asked, outcome.files.as_ref()?.phase(phase.load, phase.what)?))
 }
 
 /// Whether a phase counts. Where a server falls behind at a share of the rate with which it kept up in a
 /// trial, response times are as long as the phase makes them. By its end so many requests wait, or have
 /// failed, as are never under way in saturation: at any moment hundreds may wait for a server that blocks.
-fn counts(outcome: &Outcome, found: &PhaseOutcome) -> bool {
-    let Demand::Files(files) = &outcome.cell.demand else { return false };
+fn counts(asked: &Files, found: &PhaseOutcome) -> bool {
     let is_own = matches!(found.phase.load, Load::Own(_));
-    let waiting = found.requests as f64 - found.per_second * files.longest(found.phase.what);
-    let fell_behind = is_own && waiting > f64::from(files.connections);
+    let waiting = found.requests as f64 - found.per_second * asked.longest(found.phase.what);
+    let fell_behind = is_own && waiting > f64::from(asked.connections);
     found.invalid.is_empty() && !fell_behind
 }
 
 /// Whether an outcome has one of these phases that does not count.
 fn has_void(outcome: &Outcome, phases: &[Phase]) -> bool {
-    phases
-        .iter()
-        .any(|phase| found_of(outcome, *phase).is_some_and(|found| !counts(outcome, found)))
+    let mut found = phases.iter().filter_map(|phase| found_of(outcome, *phase));
+    found.any(|(asked, found)| !counts(asked, found))
 }
 
 /// Figures of a case's cells over the seeds.
@@ -256,4 +256,31 @@ pub(super) fn busy(phase: &PhaseOutcome) -> f64 {
 
 pub(super) fn incomplete(phase: &PhaseOutcome) -> f64 {
     phase.incomplete
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::conditions::{files, own};
+    use super::*;
+    use crate::choice::Scale;
+
+    #[test]
+    fn a_server_that_falls_behind_at_a_share_of_its_own_capacity_has_no_figures() {
+        let asked = files(Scale::Full, Vec::new());
+        let found = |phase: Phase, unanswered: f64| {
+            let per_second = 10_000.0 - unanswered / asked.seconds;
+            let requests = (10_000.0 * asked.seconds) as usize;
+            let void = PhaseOutcome::void(phase, String::new());
+            PhaseOutcome { requests, per_second, invalid: Vec::new(), ..void }
+        };
+        // A server that blocks leaves hundreds waiting at any moment.
+        for (unanswered, does) in [(0.0, true), (1000.0, true), (1050.0, false), (30_000.0, false)]
+        {
+            assert_eq!(counts(&asked, &found(own(0.95), unanswered)), does, "{unanswered}");
+            // At a given rate, overload is what is looked at.
+            let given = Phase::of(Load::Rate(10_000.0));
+            assert!(counts(&asked, &found(given, unanswered)));
+        }
+        assert!(!counts(&asked, &PhaseOutcome::void(own(0.95), "clients late".to_owned())));
+    }
 }

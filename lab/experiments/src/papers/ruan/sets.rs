@@ -58,7 +58,8 @@ fn groups(choice: &Choice) -> Vec<Group> {
 fn report(evidence: &Evidence<'_>, section: &mut Section) {
     section.text(
         "At 0.95 of each server's own capacity with that set, on the same disk and with the same \
-         memory, 1 GB: other rates for other sets. The paper's Figure 20 is at 0.95 of capacity; of Figures 8 and 15 it does not say.",
+         memory, 1 GB: other rates for other sets. The paper's Figure 20 is at 0.95 of \
+         capacity; of Figures 8 and 15 it does not say.",
     );
     let systems = conditions::systems(evidence.choice, &OWN);
     let plots: [(&str, Figure); 2] = [

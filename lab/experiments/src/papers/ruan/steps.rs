@@ -78,10 +78,10 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
          on helper threads (New-Flash). The paper's third step, \"no mmap\" (1.8, 93.5 and 92.9 ms, \
          437.5 Mb/s), loses what told it which pages were in memory, and has no counterpart here; its \
          \"factor of 3\" is from there to New-Flash. From \"fd pass\" it is 50.0 ÷ 29.3 = 1.71, which is \
-         set beside ours. Apache has its files opened by itself, by `weir-lab opener` where it would wait for the disk, or by `mod_file_cache`, which \
-         has as many files as may be open. Prefork with the opener always asked, for what is in memory, \
-         too, is the paper's Flashpache. Response times at 0.95 of \
-         each one's own capacity; the paper's throughput is that in saturation.",
+         set beside ours. Apache has its files opened by itself, by `weir-lab opener` where it \
+         would wait for the disk, or by `mod_file_cache`, which has as many files as may be open. Prefork \
+         with the opener always asked, for what is in memory, too, is the paper's Flashpache. Response \
+         times at 0.95 of each one's own capacity; the paper's throughput is that in saturation.",
     );
     let case = of(evidence.choice.scale);
     let systems = conditions::systems(evidence.choice, &OWN);
