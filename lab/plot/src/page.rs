@@ -3,6 +3,8 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use crate::svg;
+
 const STYLE: &str = include_str!("style.css");
 
 /// A page of HTML that needs nothing else. `style` is what the page needs beside the common style
@@ -15,7 +17,8 @@ pub fn page(title: &str, style: &str, body: Markup) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 title { (title) }
-                style { (PreEscaped(STYLE)) (PreEscaped(style)) }
+                // Colours of the dark, and sizes on a phone, come after those of plots.
+                style { (PreEscaped(svg::STYLE)) (PreEscaped(STYLE)) (PreEscaped(style)) }
             }
             body { main { (body) } }
         }

@@ -1,13 +1,16 @@
 //! Draws a plot as inline SVG; colours come from the page's style sheet, so that they follow light
-//! and dark.
+//! and dark. `file` puts the same curves into a file of SVG.
 
 use maud::{Markup, Render, html};
 
 use crate::axis::AxisLayout;
 use crate::plot::{Axis, Plot, Range, Series};
 
-const WIDTH: f64 = 560.0;
-const HEIGHT: f64 = 340.0;
+/// Colours and strokes of what is drawn here, in a page and in a file.
+pub(crate) const STYLE: &str = include_str!("plot.css");
+
+pub(crate) const WIDTH: f64 = 560.0;
+pub(crate) const HEIGHT: f64 = 340.0;
 const LEFT: f64 = 66.0;
 const RIGHT: f64 = 18.0;
 /// Room for the label of the axis that goes up: on its side nobody reads it on a phone.
@@ -15,7 +18,7 @@ const TOP: f64 = 34.0;
 const BOTTOM: f64 = 50.0;
 const FLOOR: f64 = HEIGHT - BOTTOM;
 /// Sizes of the text in the style sheet: on a wide screen, and on a phone, where plots are smaller.
-const FONT: f64 = 13.0;
+pub(crate) const FONT: f64 = 13.0;
 const PHONE_FONT: f64 = 17.0;
 /// Width of a character, as a share of the size of the text: digits and small letters have less.
 const CHARACTER: f64 = 0.6;
@@ -23,6 +26,19 @@ const CHARACTER: f64 = 0.6;
 impl Render for Plot {
     /// A figure: the title, the legend, the curves.
     fn render(&self) -> Markup {
+        html! {
+            figure {
+                figcaption { (self.title) }
+                (self.legend())
+                svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(self.title) { (self.drawn()) }
+            }
+        }
+    }
+}
+
+impl Plot {
+    /// All that is in the SVG: shades, axes and curves, `WIDTH` wide and `HEIGHT` high.
+    pub(crate) fn drawn(&self) -> Markup {
         let points = || self.series.iter().flat_map(|series| series.points.iter());
         let ends = self.series.iter().flat_map(|s| s.intervals.iter()).flat_map(|&(l, h)| [l, h]);
         let shades = self.shaded.iter().flat_map(|&(from, to)| [from, to]);
@@ -31,26 +47,23 @@ impl Render for Plot {
         let up = points().map(|p| p.1).chain(ends);
         let y = AxisLayout::new(&self.y, up, (FLOOR, TOP), 6.0);
         html! {
-            figure {
-                figcaption { (self.title) }
-                (self.legend())
-                svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(self.title) {
-                    @for &(from, to) in &self.shaded { (shade(&x, from, to)) }
-                    (self.axes(&x, &y))
-                    @for (index, series) in self.series.iter().enumerate() {
-                        (self.curve(index, series, &x, &y))
-                    }
-                }
+            @for &(from, to) in &self.shaded { (shade(&x, from, to)) }
+            (self.axes(&x, &y))
+            @for (index, series) in self.series.iter().enumerate() {
+                (self.curve(index, series, &x, &y))
             }
         }
     }
-}
 
-impl Plot {
+    /// The curves that are in the legend.
+    pub(crate) fn named(&self) -> impl Iterator<Item = &Series> {
+        self.series.iter().filter(|series| !series.name.is_empty())
+    }
+
     fn legend(&self) -> Markup {
         html! {
             div.legend {
-                @for series in self.series.iter().filter(|series| !series.name.is_empty()) {
+                @for series in self.named() {
                     span { (swatch(series)) (series.name) }
                 }
                 @if !self.shaded.is_empty() { span { i.shade {} (self.shade) } }
@@ -124,7 +137,7 @@ impl Plot {
 }
 
 /// How wide a text is, at most.
-fn width(text: &str, font: f64) -> f64 {
+pub(crate) fn width(text: &str, font: f64) -> f64 {
     text.chars().count() as f64 * font * CHARACTER
 }
 
@@ -174,10 +187,15 @@ fn said(axis: &Axis, value: f64) -> String {
 
 fn swatch(series: &Series) -> Markup {
     html! {
-        svg.swatch viewBox="0 0 24 10" aria-hidden="true" {
-            line class=(stroke(series)) x1="1" y1="5" x2="23" y2="5" {}
-            @if series.marked { circle class=(format!("f{}", series.colour)) cx="12" cy="5" r="3.5" {} }
-        }
+        svg.swatch viewBox="0 0 24 10" aria-hidden="true" { (sample(series)) }
+    }
+}
+
+/// A piece of the curve for the legend, 24 wide and 10 high.
+pub(crate) fn sample(series: &Series) -> Markup {
+    html! {
+        line class=(stroke(series)) x1="1" y1="5" x2="23" y2="5" {}
+        @if series.marked { circle class=(format!("f{}", series.colour)) cx="12" cy="5" r="3.5" {} }
     }
 }
 
@@ -230,7 +248,7 @@ fn area(points: impl Iterator<Item = Option<(f64, f64)>>) -> String {
 }
 
 /// A coordinate to a tenth.
-fn px(value: f64) -> String {
+pub(crate) fn px(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }

@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use weir_experiments::backend::Application;
 use weir_experiments::experiment::{Experiment, Runs};
 use weir_experiments::papers::{EXPERIMENTS, FIGURES, State, find, read_runs, report};
-use weir_experiments::report::{Report, Run, html, markdown};
+use weir_experiments::report::{Report, Run, html, markdown, markdown_with_plots};
 use weir_experiments::{Cell, Choice, Scale, Settings, backend, cell_name, run_cells};
 use weir_units::TimeSpan;
 
 use crate::failure::{Failure, failed, invalid_usage};
 
+mod plots;
 mod progress;
 
 #[derive(Debug, clap::Subcommand)]
@@ -82,6 +83,9 @@ pub(crate) struct ReportArguments {
     /// Write the tables as Markdown here [default: report.md in the first directory]
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
+    /// Write each plot as SVG into this directory, and have the Markdown show them
+    #[arg(long, value_name = "DIR", requires = "markdown")]
+    plots: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -167,7 +171,7 @@ fn run_experiments(arguments: &RunArguments) -> Result<(), Failure> {
         .count();
     let report = report(vec![this], &Runs::new(outcomes.into_iter().flatten()));
     let out = &settings.out;
-    write_report(&report, &out.join("report.html"), &out.join("report.md"))?;
+    write_report(&report, &out.join("report.html"), &out.join("report.md"), None)?;
     write_results(&report, &out.join("results.json"))?;
     match bad {
         0 => Ok(()),
@@ -264,15 +268,30 @@ fn report_again(arguments: &ReportArguments) -> Result<(), Failure> {
     let Some(first) = arguments.directories.first() else { return Ok(()) };
     let page = arguments.html.clone().unwrap_or_else(|| first.join("report.html"));
     let tables = arguments.markdown.clone().unwrap_or_else(|| first.join("report.md"));
-    write_report(&report, &page, &tables)?;
-    Ok(())
+    write_report(&report, &page, &tables, arguments.plots.as_deref())
 }
 
-fn write_report(report: &Report, page: &Path, tables: &Path) -> Result<(), Failure> {
+/// The page, the tables as Markdown, and the plots that are to be in it as files of a directory.
+fn write_report(
+    report: &Report,
+    page: &Path,
+    tables: &Path,
+    plots: Option<&Path>,
+) -> Result<(), Failure> {
     write(page, &html(report))?;
-    write(tables, &markdown(report))?;
+    let document = match plots {
+        Some(directory) => {
+            let place = plots::write_plots(report, directory, tables)?;
+            markdown_with_plots(report, &place)
+        }
+        None => markdown(report),
+    };
+    write(tables, &document)?;
     println!("{}", page.display());
     println!("{}", tables.display());
+    if let Some(directory) = plots {
+        println!("{}", directory.display());
+    }
     Ok(())
 }
 

@@ -1,11 +1,12 @@
 //! Reports of made-up outcomes: one page that needs nothing else, and tables that hold together.
 
+use std::collections::HashSet;
 use std::fs;
 use std::sync::OnceLock;
 
 use weir_experiments::experiment::{Experiment, Runs};
 use weir_experiments::papers::{self, EXPERIMENTS, read_runs};
-use weir_experiments::report::{Report, Run, html, markdown};
+use weir_experiments::report::{Report, Run, html, markdown, markdown_with_plots, plot_files};
 use weir_experiments::{Choice, Outcome, Scale};
 
 use crate::made_up;
@@ -77,6 +78,23 @@ fn rows_of_markdown_tables_have_the_columns_of_their_heads() {
 }
 
 #[test]
+fn every_plot_is_a_file_and_in_the_markdown_that_is_to_show_it() {
+    let files = plot_files(all());
+    assert!(!files.is_empty());
+    let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    let text = markdown_with_plots(all(), "plots/");
+    let shown = text.split("](plots/").skip(1).filter_map(|rest| rest.split(')').next());
+    assert_eq!(shown.collect::<Vec<_>>(), names, "each once, in the order of the report");
+    assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len(), "{names:?}");
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
+    assert!(names.iter().all(|name| name.chars().all(plain)), "{names:?}");
+    for file in &files {
+        assert!(!file.svg.contains("NaN"), "{}", file.name);
+    }
+    assert!(!markdown(all()).contains("!["), "without plots");
+}
+
+#[test]
 fn a_run_is_read_back_from_its_directory() {
     let directory = tempfile::tempdir().unwrap();
     let quick = run(&["schroeder-router"], Scale::Quick);
@@ -143,6 +161,9 @@ fn write_a_report_to_look_at() {
     if let Ok(directory) = std::env::var("MADE_UP_REPORT") {
         fs::create_dir_all(&directory).unwrap();
         fs::write(format!("{directory}/report.html"), html(all())).unwrap();
-        fs::write(format!("{directory}/report.md"), markdown(all())).unwrap();
+        fs::write(format!("{directory}/report.md"), markdown_with_plots(all(), "")).unwrap();
+        for file in plot_files(all()) {
+            fs::write(format!("{directory}/{}", file.name), file.svg).unwrap();
+        }
     }
 }

@@ -66,6 +66,7 @@ fn what_makes_no_sense_is_refused_with_2() {
         (&["run", "schroeder-w1", "--seeds", "0"][..], "--seeds"),
         (&["run", "real-traces", "--data", "/nowhere/at/all"][..], "no such directory"),
         (&["report"][..], "DIR"),
+        (&["report", "lab", "--plots", "plots"][..], "--markdown"),
     ] {
         let refused = lab(arguments);
         assert_eq!(refused.status.code(), Some(2), "{arguments:?}");
@@ -104,6 +105,35 @@ fn a_report_is_made_again_from_several_directories() {
     let tables = fs::read_to_string(one.path().join("report.md")).unwrap();
     let row = tables.lines().find(|line| line.starts_with("| nginx ÷ weir srpt, means |")).unwrap();
     assert!(row.ends_with("| ≥ 20.0 | reached (5 seeds) | 0123456789 |"), "{row}");
+}
+
+#[test]
+fn markdown_shows_plots_that_are_files() {
+    let directory = tempfile::tempdir().unwrap();
+    ran(directory.path(), "schroeder-router", |_| ());
+    let documents = tempfile::tempdir().unwrap();
+    let (document, plots) = (documents.path().join("report.md"), documents.path().join("new/svg"));
+    let made = lab(&[
+        "report",
+        directory.path().to_str().unwrap(),
+        "--markdown",
+        document.to_str().unwrap(),
+        "--plots",
+        plots.to_str().unwrap(),
+    ]);
+    assert!(made.status.success(), "{}", err(&made));
+    let text = fs::read_to_string(&document).unwrap();
+    let linked = text.lines().filter_map(|line| line.strip_prefix("![")?.split_once("]("));
+    let linked: Vec<_> = linked.collect();
+    assert!(linked.iter().any(|(title, _)| *title == "Response time by size, router"), "{text}");
+    for (title, link) in &linked {
+        let link = link.strip_suffix(')').unwrap();
+        assert!(link.starts_with("new/svg/schroeder-router-"), "{link}");
+        let svg = fs::read_to_string(documents.path().join(link)).unwrap();
+        let title = format!("<title>{title}</title>");
+        assert!(svg.starts_with("<svg ") && svg.contains(&title), "{svg}");
+    }
+    assert_eq!(fs::read_dir(&plots).unwrap().count(), linked.len(), "no other files");
 }
 
 #[test]
