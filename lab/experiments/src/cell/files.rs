@@ -4,9 +4,12 @@
 use serde::{Deserialize, Serialize};
 
 /// Rates that the search for a server's capacity tries.
-pub(crate) const TRIALS: u32 = 6;
+pub(crate) const TRIALS: u32 = 7;
 /// A trial takes this share of a phase.
 pub(crate) const TRIAL: f64 = 0.5;
+/// A disk that is busy for more of an open loop than this does not keep up, whatever is answered: what waits
+/// for it grows until the end, while a server that does not block answers what is in memory.
+pub(crate) const DISK_FULL: f64 = 0.99;
 /// Phases of less than so many seconds show that everything works, and measure nothing.
 const QUICK: f64 = 10.0;
 /// A phase beside a scan lasts until the whole tree has been read, but at most so many times as long as
@@ -153,7 +156,7 @@ mod tests {
         };
         assert_eq!((files.duration(), files.needs_nginx()), (5.0 + 10.0 + 120.0, false));
         files.phases.push(Phase::of(Load::Own(0.5)));
-        assert_eq!(files.duration(), 5.0 + 10.0 + 120.0 + 6.0 * 5.0 + 10.0);
+        assert_eq!(files.duration(), 5.0 + 10.0 + 120.0 + 7.0 * 5.0 + 10.0);
         files.phases.push(Phase::of(Load::Nginx(0.8)));
         assert!(files.needs_nginx());
         assert_eq!(files.disk.times(4.0), Disk { seek_ms: 0.5, rate: 240_000_000 });

@@ -6,8 +6,8 @@ mod name;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use files::{DISK_FULL, TRIAL, TRIALS};
 pub use files::{Disk, Files, Load, Phase, What};
-pub(crate) use files::{TRIAL, TRIALS};
 pub use name::cell_name;
 pub use weir_workload::arrivals::LoadIs;
 

@@ -85,12 +85,21 @@ pub(super) struct Seen {
     pub(super) observed: Option<Observed>,
 }
 
+impl Seen {
+    /// The share of the time in which the disk worked.
+    pub(super) fn busy(&self) -> f64 {
+        self.work.busy_seconds / self.elapsed.max(1e-9)
+    }
+}
+
 /// What became of a rate that was tried.
 pub(super) struct Trial {
     /// Requests that came.
     pub(super) requests: usize,
     /// Those that were answered by the end.
     pub(super) answered: usize,
+    /// The share of the time in which the disk worked.
+    pub(super) busy: f64,
     /// How late the clients were.
     pub(super) lags: Lags,
 }
@@ -240,7 +249,7 @@ impl<'a> Bench<'a> {
         };
         let answered = seen.records.iter().filter(in_time).count();
         let lags = Lags::of(&seen.report);
-        Ok(Trial { requests: seen.records.len(), answered, lags })
+        Ok(Trial { requests: seen.records.len(), answered, busy: seen.busy(), lags })
     }
 
     /// Wait until the server works for nobody: one that does not notice departures goes on with the

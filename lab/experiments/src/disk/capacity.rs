@@ -4,14 +4,15 @@
 
 use weir_peers::Result;
 
-use crate::cell::TRIALS;
+use super::bench::Trial;
+use crate::cell::{DISK_FULL, TRIALS};
 use crate::figures::Lags;
 use crate::outcome::SearchEnd;
 
 /// Shares of what the server did in saturation between which the rate is searched for. In saturation
 /// those who wait for the disk ask for nothing meanwhile, so that the disk has less to do for each
 /// request than in an open loop.
-const LOWEST: f64 = 0.3;
+const LOWEST: f64 = 0.1;
 const HIGHEST: f64 = 1.2;
 /// A server keeps up with a rate if by the end of the trial it has answered all but this share of as
 /// many requests as are under way in saturation. A share of the requests of the trial would not do: one
@@ -19,17 +20,18 @@ const HIGHEST: f64 = 1.2;
 /// while those pile up.
 const UNANSWERED: f64 = 0.25;
 
-/// Whether a server kept up that has `connections` requests under way in saturation.
-pub(super) fn kept_up(requests: usize, answered: usize, connections: u32) -> bool {
-    let unanswered = requests.saturating_sub(answered);
-    requests > 0 && unanswered as f64 <= UNANSWERED * f64::from(connections)
+/// Whether a server kept up that has `connections` requests under way in saturation, and its disk with it.
+pub(super) fn kept_up(trial: &Trial, connections: u32) -> bool {
+    let unanswered = trial.requests.saturating_sub(trial.answered) as f64;
+    let most = UNANSWERED * f64::from(connections);
+    trial.requests > 0 && unanswered <= most && trial.busy <= DISK_FULL
 }
 
 /// What a rate came to that was tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tried {
     KeptUp,
-    /// The server answered too little by the end.
+    /// The server answered too little by the end, or its disk was busy all the time.
     Behind,
     /// The clients were late, so the trial says nothing of the server.
     ClientsLate,
@@ -75,7 +77,7 @@ pub(super) struct Found {
     pub(super) end: SearchEnd,
 }
 
-/// The highest rate with which the server keeps up, by halving: within 1.5 % of `saturated`, what it did
+/// The highest rate with which the server keeps up, by halving: within 1 % of `saturated`, what it did
 /// in saturation. `try_rate` tries a rate. The lowest one of all is never tried, so it is no capacity.
 ///
 /// # Errors
@@ -109,14 +111,14 @@ mod tests {
 
     #[test]
     fn the_rate_is_found_within_a_little_and_never_above() {
-        for capacity in [320.0, 700.0, 999.0, 1190.0] {
+        for capacity in [120.0, 320.0, 700.0, 999.0, 1190.0] {
             let mut trials = 0;
             let found = search(1000.0, |rate| {
                 trials += 1;
                 Ok(if rate <= capacity { Tried::KeptUp } else { Tried::Behind })
             });
             let found = found.expect("no trial fails").capacity.expect("a rate");
-            assert!(found <= capacity && capacity - found < 15.0, "{found} of {capacity}");
+            assert!(found <= capacity && capacity - found < 10.0, "{found} of {capacity}");
             assert_eq!(trials, TRIALS);
         }
         assert!(search(1000.0, |_| Err("it ended".into())).is_err());
@@ -165,7 +167,12 @@ mod tests {
     }
 
     #[test]
-    fn a_backlog_is_not_keeping_up_and_nothing_is_no_trial() {
-        assert!(kept_up(9000, 8750, 1000) && !kept_up(9000, 8749, 1000) && !kept_up(0, 0, 1000));
+    fn a_backlog_or_a_full_disk_is_not_keeping_up_and_nothing_is_no_trial() {
+        let of = |requests, answered, busy| {
+            let lags = Lags { start: 0.0, read: 0.0 };
+            kept_up(&Trial { requests, answered, busy, lags }, 1000)
+        };
+        assert!(of(9000, 8750, 0.9) && !of(9000, 8749, 0.9) && !of(0, 0, 0.0));
+        assert!(!of(9000, 9000, 0.995));
     }
 }

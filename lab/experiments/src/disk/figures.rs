@@ -30,7 +30,7 @@ pub(super) fn phase(phase: Phase, offered: Option<f64>, seen: &Seen) -> PhaseOut
         composition: Composition::of(&responses, &RUAN_SERIES),
         reads_per_1000: work.reads as f64 * 1e3 / requests.max(1) as f64,
         reads_per_second: work.reads as f64 / elapsed.max(1e-9),
-        busy: work.busy_seconds / elapsed.max(1e-9),
+        busy: seen.busy(),
         scanned: *scanned,
         observed: observed.clone(),
         invalid: Vec::new(),

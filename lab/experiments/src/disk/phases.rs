@@ -4,7 +4,7 @@
 use weir_peers::{Error, Result};
 use weir_stand::Locked;
 
-use super::bench::{Bench, Seen, Trial};
+use super::bench::{Bench, Seen};
 use super::capacity::{self, Tried};
 use super::figures;
 use crate::cell::{Files, Load, Phase, TRIAL, What};
@@ -152,9 +152,9 @@ impl<'a> Phases<'a> {
     /// Try a rate; after a failure nothing of it is left for the next trial.
     fn try_rate(&self, rate: f64, seed: u64) -> Result<Tried> {
         let seconds = TRIAL * self.files.seconds;
-        let Trial { requests, answered, lags } = self.bench.trial(rate, seconds, seed)?;
-        let kept_up = capacity::kept_up(requests, answered, self.files.connections);
-        let tried = capacity::tried(kept_up, lags);
+        let trial = self.bench.trial(rate, seconds, seed)?;
+        let kept_up = capacity::kept_up(&trial, self.files.connections);
+        let tried = capacity::tried(kept_up, trial.lags);
         if tried != Tried::KeptUp {
             self.bench.settle()?;
         }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::cell::{Demand, Files, Load, Phase};
+use crate::cell::{DISK_FULL, Demand, Files, Load, Phase};
 use crate::experiment::Evidence;
 use crate::experiment::case::Case;
 use crate::findings::{Ours, label};
@@ -30,12 +30,13 @@ fn found_of(outcome: &Outcome, phase: Phase) -> Option<(&Files, &PhaseOutcome)> 
 
 /// Whether a phase counts. Where a server falls behind at a share of the rate with which it kept up in a
 /// trial, response times are as long as the phase makes them. By its end so many requests wait, or have
-/// failed, as are never under way in saturation: at any moment hundreds may wait for a server that blocks.
+/// failed, as are never under way in saturation (at any moment hundreds may wait for a server that blocks); or
+/// the disk was busy all the time, and those who wait for it pile up beside what is in memory.
 fn counts(asked: &Files, found: &PhaseOutcome) -> bool {
     let is_own = matches!(found.phase.load, Load::Own(_));
     let waiting = found.requests as f64 - found.per_second * asked.longest(found.phase.what);
-    let fell_behind = is_own && waiting > f64::from(asked.connections);
-    found.invalid.is_empty() && !fell_behind
+    let fell_behind = waiting > f64::from(asked.connections) || found.busy > DISK_FULL;
+    found.invalid.is_empty() && !(is_own && fell_behind)
 }
 
 /// Whether an outcome has one of these phases that does not count.
@@ -157,6 +158,28 @@ impl<'a> Found<'a> {
         figure: Figure,
     ) -> Ours {
         self.paired(system, (below, system), phase, figure, |above, below| above / below)
+    }
+
+    /// How many times as much a figure of one system changes from other conditions to these as that of
+    /// another system, seed by seed.
+    pub(super) fn changes_more(
+        &self,
+        others: Found<'a>,
+        [one, other]: [&str; 2],
+        phase: Phase,
+        figure: Figure,
+    ) -> Ours {
+        let places = [(*self, one), (others, one), (*self, other), (others, other)];
+        let cells = places.map(|(found, system)| found.case.cell(system));
+        let ours = self.evidence.runs.across(&cells, |outcomes| {
+            let at = |place: usize| of_phase(outcomes[place], phase, figure);
+            (at(0) / at(1)) / (at(2) / at(3))
+        });
+        let incomplete = places.map(|(found, system)| found.incomplete(system, &[phase]));
+        let void: BTreeSet<u64> =
+            places.iter().flat_map(|(found, system)| found.void(system, &[phase])).collect();
+        let incomplete = incomplete.into_iter().fold(0.0, f64::max);
+        Ours { incomplete, left_out: void.len(), ..ours }
     }
 
     /// What `join` makes of a figure of a phase of one system and of that of another, which may be in
@@ -281,6 +304,8 @@ mod tests {
             let given = Phase::of(Load::Rate(10_000.0));
             assert!(counts(&asked, &found(given, unanswered)));
         }
+        let full = |phase| PhaseOutcome { busy: 0.995, ..found(phase, 0.0) };
+        assert!(!counts(&asked, &full(own(0.95))) && counts(&asked, &full(Phase::SATURATED)));
         assert!(!counts(&asked, &PhaseOutcome::void(own(0.95), "clients late".to_owned())));
     }
 }
