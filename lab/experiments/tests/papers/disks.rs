@@ -73,6 +73,22 @@ fn scheduling_that_helps_blocking_servers_alone_is_an_interaction() {
     assert!((ratio - 4.0).abs() < 0.01, "{ratio}");
 }
 
+#[test]
+fn an_old_server_that_follows_the_disk_more_is_one_that_gains_less_by_the_processor() {
+    let what = "nginx ÷ weir, mean at 0.95, slowest disk ÷ fastest";
+    let of = |section: &Section| row(section, what).ours.interval.expect("a figure").middle;
+    let none = section("ruan-generations", |_| ());
+    let section = section("ruan-generations", |outcome| {
+        let slow = matches!(&outcome.cell.demand, Demand::Files(files) if files.disk.seek_ms > 2.0);
+        if slow && outcome.cell.system == "nginx" {
+            let phases = outcome.files.iter_mut().flat_map(|files| &mut files.phases);
+            phases.for_each(|phase| phase.all.mean *= 4.0);
+        }
+    });
+    let ratio = of(&section) / of(&none);
+    assert!((ratio - 4.0).abs() < 0.01, "{ratio}");
+}
+
 /// The cells of a column of a table, by the name of the column.
 fn column<'a>(section: &'a Section, name: &str) -> Vec<(&'a str, &'a str)> {
     let found = section.tables.iter().find_map(|table| {

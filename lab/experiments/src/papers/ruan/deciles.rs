@@ -95,7 +95,7 @@ fn table(all: &Profile<'_>) -> Table {
 }
 
 /// Service inversion of a random order of these sizes.
-fn random() -> f64 {
+pub(super) fn random() -> f64 {
     of_random_order(&FileSet::of_bytes(1).shares())
 }
 

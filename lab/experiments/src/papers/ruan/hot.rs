@@ -48,9 +48,10 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
          how much of the tree was read.",
     );
     section.text(
-        "The longest response in saturation is compared with the time that all waiting misses take \
-         the disk in turn: as many operations as requests are under way, nearly all of which wait for \
-         the disk, ÷ operations per second of the disk.",
+        "The longest response in saturation is compared with the time that all requests under way take \
+         the disk in turn: as many operations ÷ operations per second of the disk. Not all of them wait \
+         for it, and those that wait longest are for large files, whose operations take longer than the \
+         mean one.",
     );
     let case = of(evidence.choice.scale);
     let systems = conditions::systems(evidence.choice, &OWN);
@@ -167,7 +168,7 @@ fn bars(found: Found<'_>, section: &mut Section) {
         Bar::AtMost(0.02),
     );
     bar(
-        "weir, longest response in saturation ÷ all waiting misses taking the disk in turn",
+        "weir, longest response in saturation ÷ all requests under way taking the disk in turn",
         found.of_phases(WEIR, &[Phase::SATURATED], in_turns),
         Unit::Times,
         Bar::AtMost(3.0),

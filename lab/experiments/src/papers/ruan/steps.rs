@@ -72,8 +72,9 @@ fn groups(choice: &Choice) -> Vec<Group> {
 
 fn report(evidence: &Evidence<'_>, section: &mut Section) {
     section.text(
-        "The steps are weir with `disk_work`: `blocks` opens and reads files in the worker itself, as \
-         the paper's Flash does when its guesses fail; `read-blocks` opens them on helper threads \
+        "The steps are weir with `disk_work`: `blocks` opens and reads files in the worker itself. (The \
+         paper's Flash has helpers open files first, repeats that in its loop, and waits there for locks \
+         that helpers hold; so `blocks` waits for more.) `read-blocks` opens them on helper threads \
          (the paper's \"fd pass\"); `open-blocks` reads on helper threads; without a switch both are \
          on helper threads (New-Flash). The paper's third step, \"no mmap\" (1.8, 93.5 and 92.9 ms, \
          437.5 Mb/s), loses what told it which pages were in memory, and has no counterpart here; its \
