@@ -106,13 +106,16 @@ static int is_plain(const char *type)
            && ap_strcasecmp_match(type, "application/x-type-map*") != 0;
 }
 
-/* Whether a regular file is sent as the module sends one. What is unusual is left to others. */
+/*
+ * Whether a regular file is sent as the module sends one. What is unusual is left to others, such as a POST to a
+ * directory, whose index mod_dir has looked up by a GET of its own.
+ */
 static int is_sent_here(request_rec *r)
 {
     const core_dir_config *core = ap_get_core_module_config(r->per_dir_config);
     const char *handler = r->handler != NULL ? r->handler : r->content_type;
 
-    return core->content_md5 != CONTENT_MD5_ON
+    return r->method_number == M_GET && core->content_md5 != CONTENT_MD5_ON
            && (handler == NULL || strcmp(handler, AP_DEFAULT_HANDLER_NAME) == 0 || is_plain(handler));
 }
 
@@ -138,8 +141,8 @@ static int opener_handler(request_rec *r)
     int condition;
 
     /* Apache finds the words for what is wrong. */
-    if (weir_conf_of(r->server)->socket == NULL || r->method_number != M_GET
-        || r->finfo.filetype != APR_REG || r->filename == NULL || !is_sent_here(r)) {
+    if (weir_conf_of(r->server)->socket == NULL || r->finfo.filetype != APR_REG || r->filename == NULL
+        || !is_sent_here(r)) {
         return DECLINED;
     }
     if (r->used_path_info != AP_REQ_ACCEPT_PATH_INFO && r->path_info != NULL && *r->path_info) {

@@ -5,6 +5,9 @@
 
 #include "apr_strings.h"
 
+#include <string.h>
+#include <sys/un.h>
+
 APLOG_USE_MODULE(weir_opener);
 
 /* Milliseconds. Longer than a disk takes that is busy, shorter than a browser waits. */
@@ -43,7 +46,12 @@ static const char *set_socket(cmd_parms *cmd, void *unused, const char *path)
         return wrong;
     }
     conf->socket = ap_server_root_relative(cmd->pool, path);
-    return conf->socket == NULL ? "WeirOpenerSocket: no valid path" : NULL;
+    if (conf->socket == NULL) {
+        return "WeirOpenerSocket: no valid path";
+    }
+    return strlen(conf->socket) >= sizeof(((struct sockaddr_un *)NULL)->sun_path)
+               ? "WeirOpenerSocket: the path of a Unix socket has at most 107 bytes"
+               : NULL;
 }
 
 /* A number without a sign; -1: it is none, or above `most`. */

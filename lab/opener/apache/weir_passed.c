@@ -26,6 +26,9 @@ APLOG_USE_MODULE(weir_opener);
 static _Atomic int logged = WEIR_FILE;
 static _Atomic apr_time_t logged_at[WEIR_MISMATCH + 1];
 
+/* Kept with requests for which the opener failed. Nobody writes to it. */
+static struct weir_passed failed = { -1, "", 0, NULL };
+
 /* Whether a line of this kind is to be written now. */
 static int is_news(enum weir_result kind)
 {
@@ -87,9 +90,14 @@ void weir_passed_close(struct weir_passed *passed)
     }
 }
 
-static apr_status_t close_with_request(void *passed)
+static apr_status_t close_with_request(void *data)
 {
+    struct weir_passed *passed = data;
+
     weir_passed_close(passed);
+    if (passed->above != NULL && weir_passed_kept(passed->above) == passed) {
+        ap_set_module_config(passed->above->request_config, &weir_opener_module, NULL);
+    }
     return APR_SUCCESS;
 }
 
@@ -101,6 +109,10 @@ struct weir_passed *weir_passed_kept(request_rec *r)
 void weir_passed_keep(request_rec *r, struct weir_passed *passed)
 {
     ap_set_module_config(r->request_config, &weir_opener_module, passed);
+    if (r->main != NULL && r->main->finfo.filetype == APR_DIR) {
+        passed->above = r->main;
+        ap_set_module_config(r->main->request_config, &weir_opener_module, passed);
+    }
 }
 
 /*
@@ -110,8 +122,25 @@ void weir_passed_keep(request_rec *r, struct weir_passed *passed)
 static int is_declined(request_rec *r)
 {
     const struct weir_passed *said = weir_passed_kept(r);
-    return said != NULL && said->fd < 0
-           && (said->name == NULL || strcmp(said->name, r->filename) == 0);
+    request_rec *each;
+
+    for (each = r; each != NULL; each = each->main) {
+        if (weir_passed_kept(each) == &failed) {
+            return 1;
+        }
+    }
+    return said != NULL && said->fd < 0 && strcmp(said->name, r->filename) == 0;
+}
+
+/* The opener failed: neither this request nor those that it belongs to wait for it once more. */
+static void keep_failure(request_rec *r)
+{
+    for (; r != NULL; r = r->main) {
+        const struct weir_passed *kept = weir_passed_kept(r);
+        if (kept == NULL || kept->fd < 0) {
+            ap_set_module_config(r->request_config, &weir_opener_module, &failed);
+        }
+    }
 }
 
 /*
@@ -165,20 +194,23 @@ enum weir_result weir_passed_ask(request_rec *r, struct weir_passed **passed, in
     if (result == WEIR_NOTHING) {
         return result;
     }
+    if (result != WEIR_FILE && result != WEIR_DIRECTORY && result != WEIR_NOT_TOLD) {
+        keep_failure(r);
+        return result;
+    }
     said = apr_palloc(r->pool, sizeof *said);
     said->fd = reply.fd;
     said->in_memory = in_memory;
-    said->name = result == WEIR_FILE || result == WEIR_DIRECTORY || result == WEIR_NOT_TOLD
-                     ? apr_pstrdup(r->pool, r->filename)
-                     : NULL;
+    said->above = NULL;
+    said->name = apr_pstrdup(r->pool, r->filename);
     if (in_memory) {
         apr_table_setn(r->notes, "weir-opener", "memory");
     }
+    apr_pool_cleanup_register(r->pool, said, close_with_request, close_with_request);
     if (reply.fd >= 0) {
-        apr_pool_cleanup_register(r->pool, said, close_with_request, close_with_request);
         *passed = said;
     }
-    else if (said->name == NULL || weir_passed_kept(r) == NULL) {
+    else if (weir_passed_kept(r) == NULL) {
         /* The first name is the whole one; directories above it follow. */
         weir_passed_keep(r, said);
     }

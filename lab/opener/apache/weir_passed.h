@@ -17,9 +17,10 @@
  */
 struct weir_passed {
     int fd;              /* -1: none, or closed */
-    const char *name;    /* that was asked for; NULL: the opener failed, and is not asked again */
+    const char *name;    /* that was asked for; empty: the opener failed, and is not asked again */
     int in_memory;       /* a file that Apache opens and sends itself, since it waits for no disk; the
                             descriptor only names it, and the opener was not asked */
+    request_rec *above;  /* of the directory whose index this may be, which has this, too; NULL: none */
 };
 
 /*
@@ -31,7 +32,11 @@ enum weir_result weir_passed_ask(request_rec *r, struct weir_passed **passed, in
 /* What is kept with the request. NULL: nothing. */
 struct weir_passed *weir_passed_kept(request_rec *r);
 
-/* Keeps this with the request, instead of what was kept before. */
+/*
+ * Keeps this with the request, instead of what was kept before. mod_dir has an index looked up by a request of
+ * its own, and then goes on with that of the directory: what is found for the first is kept with both, as long
+ * as the first lives.
+ */
 void weir_passed_keep(request_rec *r, struct weir_passed *passed);
 
 /* The metadata of what was found, as apr_stat() has them of a name. */

@@ -10,6 +10,9 @@ use weir_sched::Time;
 
 use crate::find::OpenFile;
 
+/// How many files are looked at to find some that may go.
+const LOOKED: usize = 1024;
+
 /// A whole name, as the server says it.
 pub(crate) type Name = Arc<[u8]>;
 
@@ -67,11 +70,31 @@ impl Cache {
         self.files.pop_lru().map(|(_, kept)| kept.file)
     }
 
-    /// The file that was used least recently of those that `may_go`, out of the cache.
-    pub(crate) fn pop_oldest(&mut self, may_go: impl Fn(&OpenFile) -> bool) -> Option<OpenFile> {
-        let (name, _) = self.files.iter().rev().find(|(_, kept)| may_go(&kept.file))?;
-        let name = name.clone();
-        self.forget(&name)
+    /// Up to `most` files that were used least recently of those that `may_go`, out of the cache. Those that
+    /// may not count as used now, so that they are behind all others the next time: however many they are,
+    /// each call looks at few files.
+    pub(crate) fn pop_oldest(
+        &mut self,
+        most: usize,
+        now: Time,
+        may_go: impl Fn(&OpenFile) -> bool,
+    ) -> Vec<OpenFile> {
+        let mut gone = Vec::new();
+        for _ in 0..LOOKED.min(self.len()) {
+            if gone.len() == most {
+                break;
+            }
+            let Some((name, kept)) = self.files.peek_lru() else { break };
+            if may_go(&kept.file) {
+                gone.extend(self.files.pop_lru().map(|(_, kept)| kept.file));
+            } else {
+                let name = name.clone();
+                if let Some(kept) = self.files.get_mut(&name) {
+                    kept.used = now;
+                }
+            }
+        }
+        gone
     }
 
     /// How many files are kept.
@@ -89,6 +112,7 @@ pub(crate) struct Gone {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::fs;
     use std::path::Path;
 
@@ -126,10 +150,36 @@ mod tests {
         let gone = cache.keep((*b"/a").into(), b.clone(), at(6)).unwrap();
         assert!(!gone.evicted && gone.file.identity == a.identity);
         let kept = cache.files.len();
-        assert!(cache.pop_oldest(|_| false).is_none() && cache.len() == kept);
-        let newest = cache.pop_oldest(|file| file.identity == b.identity);
-        assert!(newest.is_some_and(|file| file.identity == b.identity));
+        assert!(cache.pop_oldest(9, at(7), |_| false).is_empty() && cache.len() == kept);
+        let newest = cache.pop_oldest(9, at(7), |file| file.identity == b.identity);
+        assert!(newest.len() == 1 && newest[0].identity == b.identity);
         assert!(cache.forget(b"/c").is_some() && cache.forget(b"/c").is_none());
+    }
+
+    /// One that may go behind very many that may not is found in a few calls, and none looks at all of them.
+    #[test]
+    fn what_may_not_go_is_not_looked_at_again_and_again() {
+        let root = tempfile::tempdir().unwrap();
+        let [hanging, other] = ["hanging", "other"].map(|name| file(root.path(), name));
+        let many = 20 * LOOKED;
+        let mut cache = Cache::new(NonZeroUsize::new(many + 1).unwrap());
+        for number in 0..many {
+            cache.keep(number.to_string().as_bytes().into(), hanging.clone(), at(1));
+        }
+        cache.keep((*b"/other").into(), other.clone(), at(2));
+        let looked = Cell::new(0);
+        let may_go = |file: &OpenFile| {
+            looked.set(looked.get() + 1);
+            file.identity == other.identity
+        };
+        for calls in 1..=20 {
+            assert!(cache.pop_oldest(1, at(3), may_go).is_empty());
+            assert_eq!(looked.get(), calls * LOOKED);
+        }
+        assert_eq!(cache.pop_oldest(1, at(3), may_go).len(), 1);
+        assert_eq!((looked.get(), cache.len()), (many + 1, many));
+        // Each was passed over since, which counts as a use.
+        assert!(cache.pop_unused(at(4), Duration::from_secs(2)).is_none());
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Descriptors of files, which threads of their own close. A close may wait: a file system that another
 //! process has (FUSE) is told of it, and the last one of a file that was deleted frees its blocks. Each file
 //! system has its own thread, so that one that hangs keeps no file of another open. How many wait is known,
-//! so that no more are opened where they cannot be closed. Used by `find` and the opener.
+//! so that no more are opened where they cannot be closed. What peers pass and their sockets have a thread of
+//! their own, too. Used by `find`, the opener and `messages`.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,6 +16,9 @@ use rustix::fs::CWD;
 
 /// Major and minor number of a file system.
 pub(crate) type Device = (u32, u32);
+
+/// Stands for what peers have to do with: no file system has this number.
+const PEERS: Device = (u32::MAX, u32::MAX);
 
 /// After how long a thread ends that has nothing to close.
 const IDLE: Duration = Duration::from_secs(60);
@@ -60,6 +64,11 @@ pub(crate) fn wait_for_one() -> bool {
         thread::sleep(PAUSE);
     }
     true
+}
+
+/// Closes what a peer has passed, or its socket. Whoever calls does not wait for it.
+pub(crate) fn close_of_peer(fd: OwnedFd) {
+    hand_over(PEERS, fd);
 }
 
 /// A descriptor of a file. Whoever drops it does not wait for its close.

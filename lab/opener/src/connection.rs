@@ -5,13 +5,15 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use tokio::net::UnixStream;
+use rustix::io::Errno;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::messages::{receive, send};
+use crate::messages::{Socket, receive, send};
 use crate::opener::{Opener, Reply, Told};
-use crate::protocol::{Answer, Hello, LONGEST_QUESTION, Malformed, Question, SHORT, Welcome};
+use crate::protocol::{
+    Answer, Found, Hello, LONGEST_QUESTION, Malformed, Question, SHORT, Welcome,
+};
 
 /// The longest that a server may take to say hello.
 const HELLO: Duration = Duration::from_secs(5);
@@ -24,7 +26,7 @@ const PIPELINED: usize = 64;
 pub(crate) enum Cut {
     /// It speaks another version.
     Version,
-    /// It said what is no message.
+    /// It said what is no message, or passed descriptors.
     Malformed,
     /// It does not take its answers, or does not say hello.
     Slow,
@@ -34,7 +36,11 @@ pub(crate) enum Cut {
 
 impl From<io::Error> for Cut {
     fn from(error: io::Error) -> Cut {
-        if error.kind() == io::ErrorKind::TimedOut { Cut::Slow } else { Cut::Failed }
+        match error.kind() {
+            io::ErrorKind::TimedOut => Cut::Slow,
+            io::ErrorKind::InvalidData => Cut::Malformed,
+            _ => Cut::Failed,
+        }
     }
 }
 
@@ -49,7 +55,7 @@ impl From<Malformed> for Cut {
 /// # Errors
 ///
 /// It was cut.
-pub(crate) async fn serve(socket: UnixStream, opener: Rc<Opener>) -> Result<(), Cut> {
+pub(crate) async fn serve(socket: Socket, opener: Rc<Opener>) -> Result<(), Cut> {
     let mut buffer = vec![0; LONGEST_QUESTION];
     let length = timeout(HELLO, receive(&socket, &mut buffer)).await.map_err(|_| Cut::Slow)??;
     if length == 0 {
@@ -83,15 +89,22 @@ pub(crate) async fn serve(socket: UnixStream, opener: Rc<Opener>) -> Result<(), 
                     }
                 }
             }
-            // A panic of a task is its own.
-            Some(Ok(answered)) = waiting.join_next() => answered?,
+            // A task that panicked has not answered: the server must not wait for it.
+            Some(answered) = waiting.join_next() => answered.map_err(|_| Cut::Failed)??,
         }
     }
 }
 
-async fn answer(socket: &UnixStream, number: u32, told: &Told) -> io::Result<()> {
+async fn answer(socket: &Socket, number: u32, told: &Told) -> io::Result<()> {
     let answer: [u8; SHORT] = Answer { number, found: told.found }.encode();
-    send(socket, &answer, told.descriptor()).await
+    match send(socket, &answer, told.descriptor()).await {
+        // So many are passed and not received, by whomever, that the kernel passes no more (unix(7)).
+        Err(error) if error.raw_os_error() == Some(Errno::TOOMANYREFS.raw_os_error()) => {
+            let answer = Answer { number, found: Found::NotTold(0) }.encode();
+            send(socket, &answer, None).await
+        }
+        sent => sent,
+    }
 }
 
 /// What was received, unless it was longer than any message.

@@ -63,7 +63,8 @@ impl Helpers {
         if self.busy > self.threads {
             self.add_thread();
         }
-        if self.threads == 0 {
+        if self.busy > self.threads {
+            // All are busy, and may be so for ever: the server does it itself.
             let _ = self.results.send((job, Err(Errno::AGAIN)));
             return;
         }
@@ -76,7 +77,6 @@ impl Helpers {
         self.busy = self.busy.saturating_sub(1);
     }
 
-    /// If no thread can be started, those that run do the work.
     fn add_thread(&mut self) {
         let (queue, results, window) = (self.queue.clone(), self.results.clone(), self.window);
         let help = move || help(&queue, &results, window);

@@ -3,11 +3,12 @@
 
 use std::fs;
 use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::Mode;
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::process::umask;
 use socket2::{Domain, SockAddr, Socket, Type};
 
@@ -32,13 +33,16 @@ impl Drop for SocketFile {
     }
 }
 
-/// Listens on `path`, whose file gets `mode`. To be called while this process has one thread.
+/// Listens on `path`, whose file gets `mode`. To be called while this process has one thread. Of those that
+/// start at the same time one after the other has its turn: the second finds that the first answers.
 ///
 /// # Errors
 ///
 /// Another opener answers there, something that is no socket is there, or no file can be created.
 pub(crate) fn listen(path: &Path, mode: u32) -> Result<(UnixListener, SocketFile), Error> {
     let why = |error: io::Error| Error(format!("cannot listen on {}: {error}", path.display()));
+    // Until this socket answers. One that is bound and does not listen yet looks like a dead one.
+    let _lock = lock(path).map_err(why)?;
     remove_dead(path)?;
     let socket = seqpacket().map_err(why)?;
     // The file never has more rights than it ends with.
@@ -49,7 +53,19 @@ pub(crate) fn listen(path: &Path, mode: u32) -> Result<(UnixListener, SocketFile
     let found = fs::symlink_metadata(path).map_err(why)?;
     let file = SocketFile { path: path.to_owned(), identity: (found.dev(), found.ino()) };
     socket.listen(BACKLOG).map_err(why)?;
-    Ok((std::os::fd::OwnedFd::from(socket).into(), file))
+    Ok((OwnedFd::from(socket).into(), file))
+}
+
+/// Waits until nobody else is about to listen on `path`, and keeps others from it as long as the descriptor is
+/// open. The file beside the socket stays: were it removed, somebody could hold the lock of the old one while
+/// another makes it anew.
+fn lock(path: &Path) -> io::Result<OwnedFd> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let file = open(name, flags, Mode::RUSR | Mode::WUSR)?;
+    flock(&file, FlockOperation::LockExclusive)?;
+    Ok(file)
 }
 
 /// Removes a socket that nobody answers.
@@ -72,9 +88,10 @@ fn remove_dead(path: &Path) -> Result<(), Error> {
                 ErrorKind::NotFound => Ok(()),
                 _ => Err(Error(format!("cannot remove the dead socket {shown}: {error}"))),
             }),
-        Ok(()) | Err((ErrorKind::WouldBlock, _)) => {
-            Err(Error(format!("another opener answers on {shown}: stop it, or listen elsewhere")))
-        }
+        Ok(()) | Err((ErrorKind::WouldBlock, _)) => Err(Error(format!(
+            "another opener answers on {shown}: stop it, or listen elsewhere; one that was killed \
+                 while its disk hangs goes on listening, so remove its socket"
+        ))),
         Err((_, error)) => Err(Error(format!("cannot tell who answers on {shown}: {error}"))),
     }
 }
@@ -88,11 +105,17 @@ fn seqpacket() -> io::Result<Socket> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+    use std::sync::{Barrier, Mutex, PoisonError};
+    use std::thread;
 
     use super::*;
 
+    /// The umask is that of the whole process, in which each test has a thread.
+    static ALONE: Mutex<()> = Mutex::new(());
+
     #[test]
     fn a_dead_socket_is_replaced_and_a_living_one_is_not() {
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("opener");
         let (living, file) = listen(&path, 0o660).unwrap();
@@ -108,5 +131,29 @@ mod tests {
         assert!(!path.exists());
         fs::write(&path, "").unwrap();
         assert!(listen(&path, 0o600).unwrap_err().to_string().contains("no socket"));
+    }
+
+    /// Each finds the file of one that was killed. Whoever loses must not take away what the winner has made.
+    #[test]
+    fn of_those_that_start_at_once_one_listens() {
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("opener");
+        let address = SockAddr::unix(&path).unwrap();
+        for _ in 0..100 {
+            seqpacket().unwrap().bind(&address).unwrap();
+            let together = Barrier::new(4);
+            let listening: Vec<_> = thread::scope(|scope| {
+                let start = || {
+                    together.wait();
+                    // With this mode no file of another test is made with fewer rights.
+                    listen(&path, 0o777)
+                };
+                let starting = [(); 4].map(|()| scope.spawn(start));
+                starting.into_iter().filter_map(|starting| starting.join().unwrap().ok()).collect()
+            });
+            assert_eq!(listening.len(), 1);
+            assert!(seqpacket().unwrap().connect(&address).is_ok());
+        }
     }
 }

@@ -26,6 +26,9 @@ use crate::roots::Roots;
 /// How often files that nobody asks for are looked for.
 const SWEEP: Duration = Duration::from_secs(1);
 
+/// Most of them that are closed at a time, so that nobody waits for it.
+const SWEPT: usize = 1024;
+
 /// Descriptors that are closed when the process has none left.
 const SPARED: usize = 16;
 
@@ -324,14 +327,13 @@ impl Opener {
     /// no more of it are closed.
     fn spare(&self) {
         let may_go = |file: &OpenFile| unclosed_on(file.fd.device()) < SPARED;
-        let pop = || self.cache.borrow_mut().pop_oldest(may_go);
-        let spared = std::iter::from_fn(pop).take(SPARED).count();
-        self.count(|counts| counts.evicted += spared as u64);
+        let spared = self.cache.borrow_mut().pop_oldest(SPARED, self.clock(), may_go);
+        self.count(|counts| counts.evicted += spared.len() as u64);
     }
 
     fn sweep(&self) {
         let pop = || self.cache.borrow_mut().pop_unused(self.clock(), self.keeping.unused);
-        std::iter::from_fn(pop).for_each(drop);
+        std::iter::from_fn(pop).take(SWEPT).for_each(drop);
     }
 
     /// Time since the start.

@@ -14,7 +14,7 @@
 //! The server says hello once, reads the welcome, and asks; answers may come in another order than the
 //! questions. With a file comes a descriptor to read it (`SCM_RIGHTS`), with a directory one that only
 //! names it (`O_PATH`): fstat(2) tells the rest. All who get a file share its position; who reads other than
-//! by offsets opens it anew (`/proc/self/fd`).
+//! by offsets opens it anew (`/proc/self/fd`). A server that passes descriptors is cut off.
 
 /// The version of these messages. Servers and openers of different versions do not talk.
 pub const VERSION: u16 = 1;

@@ -2,6 +2,7 @@
 //! by the opener before it passes on a descriptor that it has kept.
 
 use std::io::IoSliceMut;
+use std::ops::Range;
 
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use weir_server::{FileAccess, pages_in_memory};
@@ -21,18 +22,21 @@ pub(crate) fn is_resident(file: &OpenFile, window: u64) -> bool {
         return true;
     }
     let bytes = length(file).min(window);
+    let tells_of_reads = file.access == FileAccess::NoWait;
     match pages_in_memory(&file.fd, 0, bytes) {
-        Ok(resident) => resident,
-        Err(_) => file.access == FileAccess::NoWait && can_be_read(file, bytes),
+        // Pages that are still being read count, too. The last is read last.
+        Ok(true) => !tells_of_reads || can_be_read(file, bytes.saturating_sub(1)..bytes),
+        Ok(false) => false,
+        Err(_) => tells_of_reads && can_be_read(file, 0..bytes),
     }
 }
 
-/// Whether the first `bytes` can be read without waiting.
-fn can_be_read(file: &OpenFile, bytes: u64) -> bool {
-    let mut piece = vec![0; PIECE.min(bytes as usize)];
-    let mut done = 0;
-    while done < bytes {
-        let most = PIECE.min((bytes - done) as usize);
+/// Whether these bytes can be read without waiting.
+fn can_be_read(file: &OpenFile, bytes: Range<u64>) -> bool {
+    let mut done = bytes.start;
+    let mut piece = vec![0; PIECE.min((bytes.end - done) as usize)];
+    while done < bytes.end {
+        let most = PIECE.min((bytes.end - done) as usize);
         let buffer = &mut [IoSliceMut::new(&mut piece[..most])];
         match preadv2(&file.fd, buffer, done, ReadWriteFlags::NOWAIT) {
             // It was truncated.
@@ -89,11 +93,11 @@ mod tests {
         let root = tempfile::tempdir_in("/var/tmp").unwrap();
         for bytes in [1, 4096, 300_000] {
             let file = file(root.path(), bytes);
-            assert!(is_resident(&file, 1 << 20) && can_be_read(&file, bytes as u64));
+            assert!(is_resident(&file, 1 << 20) && can_be_read(&file, 0..bytes as u64));
             evict(&file);
             if file.access == FileAccess::NoWait {
                 assert!(!is_resident(&file, 1 << 20), "{bytes}");
-                assert!(!can_be_read(&file, bytes as u64), "{bytes}");
+                assert!(!can_be_read(&file, 0..bytes as u64), "{bytes}");
             }
             warm(&file, 1 << 20).unwrap();
             assert!(is_resident(&file, 1 << 20), "{bytes}");

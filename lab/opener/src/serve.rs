@@ -18,7 +18,8 @@ use crate::connection::{self, Cut};
 use crate::counts::Counts;
 use crate::error::Error;
 use crate::find::in_memory;
-use crate::listener::listen;
+use crate::listener::{SocketFile, listen};
+use crate::messages::Socket;
 use crate::opener::{Keeping, Opener};
 use crate::peers::Peers;
 use crate::roots::{Below, Roots};
@@ -80,17 +81,18 @@ pub fn serve(
     let opener = Rc::new(opener);
     let local = LocalSet::new();
     let worker = opener.clone();
-    local.spawn_local(async move { worker.work(results).await });
+    let working = local.spawn_local(async move { worker.work(results).await });
     let done = local.block_on(&runtime, async {
         let signals = Signals::watch()?;
         ready();
-        let accepting = accept(listener, &opener, &peers, share.connections);
+        let accepting = accept((listener, file), &opener, &peers, share.connections);
         tokio::select! {
             failed = accepting => failed,
+            // It panicked: who asks for what is not in memory would wait for nothing.
+            _ = working => Err(std::io::Error::other("files are opened no longer")),
             stopped = signals.until_stopped(|| tell(&opener.counts())) => stopped,
         }
     });
-    drop(file);
     // A helper that hangs must not keep the opener from ending.
     runtime.shutdown_background();
     done.map(|()| opener.counts()).map_err(|error| Error(format!("cannot go on: {error}")))
@@ -136,22 +138,28 @@ fn raised_limit() -> usize {
 
 /// Accepts connections, for ever.
 async fn accept(
-    listener: StdListener,
+    (listener, file): (StdListener, SocketFile),
     opener: &Rc<Opener>,
     peers: &Peers,
     most: usize,
 ) -> std::io::Result<()> {
     let listener = UnixListener::from_std(listener)?;
+    // It goes before the listener: where the file is, somebody answers, so that no other opener replaces it
+    // while this one removes it.
+    let _file = file;
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+            biased;
+            // Those that have ended take no place from one that comes.
             Some(_) = connections.join_next() => continue,
+            accepted = listener.accept() => accepted,
         };
-        let Ok((socket, _)) = accepted else {
+        let Ok((stream, _)) = accepted else {
             sleep(PAUSE).await;
             continue;
         };
+        let socket = Socket::new(stream);
         if connections.len() >= most || !peers.may_ask(&socket) {
             opener.count(|counts| counts.turned_away += 1);
             continue;

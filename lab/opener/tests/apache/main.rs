@@ -9,6 +9,7 @@ mod changes;
 mod descriptor_limit;
 mod descriptors;
 mod fake;
+mod faults;
 mod filters;
 mod hanging_disk;
 mod kept;
@@ -17,6 +18,7 @@ mod restarts;
 mod same;
 mod server;
 mod where_it_blocks;
+mod while_waiting;
 
 /// The other tests start it.
 #[test]

@@ -168,6 +168,38 @@ fn a_fifo_for_an_index() {
     }
 }
 
+/// mod_dir has it looked up by a request of its own, and Apache goes on with that of the directory.
+#[test]
+fn an_index_is_asked_for_once() {
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    let answering: Answering = |connection, number, name| {
+        if !name.ends_with(b"/index.html") {
+            connection.send(&Answer { number, found: Found::NotTold(0) }.encode(), &[]);
+            return true;
+        }
+        ASKED.fetch_add(1, Ordering::Relaxed);
+        let index = File::open(OsStr::from_bytes(name)).unwrap().into();
+        connection.send(&Answer { number, found: Found::File }.encode(), &[&index]);
+        true
+    };
+    let directory = open_directory();
+    let root = directory.path().join("root");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("index.html"), "index").unwrap();
+    let socket = directory.path().join("socket");
+    fake::start(&socket, WELCOME, answering);
+    for (options, checked) in [("None", Checked::No), ("FollowSymLinks", Checked::Sanitized)] {
+        let start = Start { options, checked, ..Start::with(&socket) };
+        let apache = Apache::start(&root, &directory.path().join(options), start);
+        for asked in 1..=REQUESTS {
+            assert_eq!(apache.get("/").unwrap(), b"index");
+            assert_eq!(ASKED.load(Ordering::Relaxed), asked, "Options {options}");
+        }
+        apache.must_have_opened(REQUESTS, 0);
+        ASKED.store(0, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn what_is_not_told_is_asked_once_a_request() {
     static ASKED: AtomicUsize = AtomicUsize::new(0);

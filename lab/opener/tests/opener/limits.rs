@@ -1,11 +1,15 @@
 //! Clients that do not keep to the rules, and too few descriptors.
 
 use std::fs;
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
+use std::time::Duration;
 
-use rustix::process::Uid;
+use rustix::net::sockopt::set_socket_linger;
+use rustix::process::{Signal, Uid};
 use rustix::thread::set_thread_res_uid;
-use weir_opener::protocol::{Found, Hello, LONGEST_QUESTION, VERSION, Welcome};
+use weir_opener::protocol::{Found, Hello, LONGEST_QUESTION, Question, VERSION, Welcome};
 
 use crate::support::client::Client;
 use crate::support::process::Process;
@@ -41,19 +45,55 @@ fn who_says_what_is_no_message_is_cut() {
 }
 
 #[test]
-fn descriptors_that_clients_send_are_closed() {
+fn who_passes_descriptors_is_cut_and_they_are_closed() {
     let directory = open_directory();
-    let opener = Process::start(&directory.path().join("socket"), directory.path(), 1000);
+    let mut opener = Process::start(&directory.path().join("socket"), directory.path(), 1000);
     let mut client = Client::connect(&opener.socket).unwrap();
     client.found(&directory.path().join("x"));
     let before = opener.descriptors();
+    let question = Question { number: 1, name: b"/x" }.encode().unwrap();
     for _ in 0..100 {
-        let question = weir_opener::protocol::Question { number: 1, name: b"/x" };
-        client.say_with(&question.encode().unwrap(), fs::File::open("/proc/version").unwrap());
-        client.answer();
+        let mut rude = Client::connect(&opener.socket).unwrap();
+        rude.say_with(&question, fs::File::open("/proc/version").unwrap());
+        assert!(rude.is_cut());
     }
     // Helpers have some of their own now and then.
-    assert!(opener.descriptors() < before + 50);
+    eventually("they are closed", || opener.descriptors() < before + 50);
+    eventually("they are counted", || opener.counts()["cut"] == 100);
+}
+
+/// A connection that has something to send to somebody who does not read: its close waits for a minute, or
+/// until the other end is gone.
+fn lingering(listener: &TcpListener) -> TcpStream {
+    let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    stream.set_nonblocking(true).unwrap();
+    while matches!(stream.write(&[0; 65_536]), Ok(written) if written > 0) {}
+    set_socket_linger(&stream, Some(Duration::from_secs(60))).unwrap();
+    stream
+}
+
+/// How long it takes to close what a client passes, the client chooses.
+#[test]
+fn who_passes_what_is_slow_to_close_delays_nobody() {
+    let directory = open_directory();
+    fs::write(directory.path().join("f"), "f").unwrap();
+    let name = directory.path().join("f");
+    let opener = Process::start(&directory.path().join("socket"), directory.path(), 1000);
+    let mut client = Client::connect(&opener.socket).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let question = Question { number: 1, name: b"/x" }.encode().unwrap();
+    // It is cut for what it passes, or before that is received.
+    for before in [None, Some(b"no message")] {
+        let mut rude = Client::connect(&opener.socket).unwrap();
+        let stream = lingering(&listener);
+        // Nobody but the opener has the stream when it goes on.
+        opener.stop();
+        assert!(before.is_none_or(|message| rude.say(message)));
+        rude.say_with(&question, stream);
+        opener.signal(Signal::CONT);
+        assert!(rude.is_cut());
+        assert_eq!(client.read(&name).unwrap(), b"f");
+    }
 }
 
 #[test]
@@ -84,10 +124,7 @@ fn who_takes_no_answers_is_cut_and_delays_nobody() {
     let asked = name.clone();
     // It asks until it is cut: its questions find no room before that, which is where it waits.
     let asking = std::thread::spawn(move || {
-        let question = weir_opener::protocol::Question {
-            number: 1,
-            name: asked.as_os_str().as_encoded_bytes(),
-        };
+        let question = Question { number: 1, name: asked.as_os_str().as_encoded_bytes() };
         let question = question.encode().unwrap();
         while deaf.say(&question) {}
     });

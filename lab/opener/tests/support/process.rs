@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::env;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
@@ -94,6 +95,17 @@ impl Process {
     /// Its descriptors that are open.
     pub fn descriptors(&self) -> usize {
         fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
+    }
+
+    /// Whether it has opened this file to read it. `file` has no links in it.
+    pub fn reads(&self, file: &Path) -> bool {
+        let entries = fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().flatten();
+        entries.map(|entry| entry.path()).any(|descriptor| {
+            let is_it = fs::read_link(&descriptor).is_ok_and(|found| found == file);
+            // A descriptor that only names its file may neither read nor write.
+            let found = fs::symlink_metadata(&descriptor);
+            is_it && found.is_ok_and(|found| found.permissions().mode() & 0o400 != 0)
+        })
     }
 
     /// The number that its next descriptor gets: the lowest that is free.
