@@ -129,7 +129,7 @@ static int opener_fixups(request_rec *r)
     }
     weir_passed_close(passed);
     /* Another module may have put something else in the name's place, such as an URL. */
-    return strcmp(passed->name, r->filename) == 0 ? left_to_apache(r) : DECLINED;
+    return r->filename != NULL && strcmp(passed->name, r->filename) == 0 ? left_to_apache(r) : DECLINED;
 }
 
 /* Sends a file that was passed. */

@@ -109,7 +109,9 @@ struct weir_passed *weir_passed_kept(request_rec *r)
 void weir_passed_keep(request_rec *r, struct weir_passed *passed)
 {
     ap_set_module_config(r->request_config, &weir_opener_module, passed);
-    if (r->main != NULL && r->main->finfo.filetype == APR_DIR) {
+    /* Of a directory, or of nothing: FallbackResource. */
+    if (r->main != NULL
+        && (r->main->finfo.filetype == APR_DIR || r->main->finfo.filetype == APR_NOFILE)) {
         passed->above = r->main;
         ap_set_module_config(r->main->request_config, &weir_opener_module, passed);
     }

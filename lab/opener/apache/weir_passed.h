@@ -20,7 +20,8 @@ struct weir_passed {
     const char *name;    /* that was asked for; empty: the opener failed, and is not asked again */
     int in_memory;       /* a file that Apache opens and sends itself, since it waits for no disk; the
                             descriptor only names it, and the opener was not asked */
-    request_rec *above;  /* of the directory whose index this may be, which has this, too; NULL: none */
+    request_rec *above;  /* of the directory whose index this may be, or of the missing name that it may stand
+                            in for, which has this, too; NULL: none */
 };
 
 /*
@@ -33,9 +34,9 @@ enum weir_result weir_passed_ask(request_rec *r, struct weir_passed **passed, in
 struct weir_passed *weir_passed_kept(request_rec *r);
 
 /*
- * Keeps this with the request, instead of what was kept before. mod_dir has an index looked up by a request of
- * its own, and then goes on with that of the directory: what is found for the first is kept with both, as long
- * as the first lives.
+ * Keeps this with the request, instead of what was kept before. mod_dir has an index or a FallbackResource looked
+ * up by a request of its own, and then goes on with the one that came: what is found for the first is kept with
+ * both, as long as the first lives.
  */
 void weir_passed_keep(request_rec *r, struct weir_passed *passed);
 

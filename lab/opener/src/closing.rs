@@ -52,6 +52,18 @@ pub(crate) fn unclosed() -> usize {
     queues().values().map(|queue| queue.unclosed.load(Ordering::Relaxed)).sum()
 }
 
+/// The same, without what is of peers.
+pub(crate) fn unclosed_files() -> usize {
+    let queues = queues();
+    let files = queues.iter().filter(|(device, _)| **device != PEERS);
+    files.map(|(_, queue)| queue.unclosed.load(Ordering::Relaxed)).sum()
+}
+
+/// What is of peers and waits for its close.
+pub(crate) fn unclosed_of_peers() -> usize {
+    unclosed_on(PEERS)
+}
+
 /// Waits until one of those that wait was closed, a tenth of a second at most; whether one was, or they are
 /// gone by now.
 pub(crate) fn wait_for_one() -> bool {

@@ -9,6 +9,7 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use rustix::io::Errno;
 use rustix::process::umask;
 use socket2::{Domain, SockAddr, Socket, Type};
 
@@ -62,8 +63,14 @@ pub(crate) fn listen(path: &Path, mode: u32) -> Result<(UnixListener, SocketFile
 fn lock(path: &Path) -> io::Result<OwnedFd> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let file = open(name, flags, Mode::RUSR | Mode::WUSR)?;
+    let why = |error: Errno| io::Error::other(format!("{}: {error}", Path::new(&name).display()));
+    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let opened = match open(&name, flags, Mode::empty()) {
+        // Not at once: in /tmp not even root may "create" a file of somebody else's that is there.
+        Err(Errno::NOENT) => open(&name, flags | OFlags::CREATE, Mode::RUSR | Mode::WUSR),
+        opened => opened,
+    };
+    let file = opened.map_err(why)?;
     flock(&file, FlockOperation::LockExclusive)?;
     Ok(file)
 }
@@ -131,6 +138,9 @@ mod tests {
         assert!(!path.exists());
         fs::write(&path, "").unwrap();
         assert!(listen(&path, 0o600).unwrap_err().to_string().contains("no socket"));
+        let path = directory.path().join("locked");
+        fs::create_dir(directory.path().join("locked.lock")).unwrap();
+        assert!(listen(&path, 0o600).unwrap_err().to_string().contains("locked.lock"));
     }
 
     /// Each finds the file of one that was killed. Whoever loses must not take away what the winner has made.

@@ -14,7 +14,7 @@ use tokio::time::{interval, timeout};
 use weir_sched::Time;
 
 use crate::cache::{Cache, Gone, Name};
-use crate::closing::{MOST_UNCLOSED, unclosed, unclosed_on};
+use crate::closing::{MOST_UNCLOSED, unclosed, unclosed_files, unclosed_on};
 use crate::counts::Counts;
 use crate::find::{Identity, Looked, OpenFile, Opened, in_memory};
 use crate::helpers::{Outcome, Work};
@@ -291,8 +291,8 @@ impl Opener {
             Ok(Opened::File(_)) if ended.warmed => {}
             Ok(Opened::File(file)) => self.keep_file(&ended.name, file, ended.asked),
             Err(Errno::MFILE | Errno::NFILE) => self.spare(),
-            // It was not opened; to forget it is to have one more to close.
-            Err(Errno::BUSY) => {}
+            // Nothing was done; to forget it is to have one more to close.
+            Err(Errno::BUSY | Errno::AGAIN) => {}
             Ok(Opened::Directory(_) | Opened::Other) | Err(_) => self.forget(&ended.name),
         }
     }
@@ -306,7 +306,7 @@ impl Opener {
         }
         self.count(|counts| counts.opened += 1);
         // Those that cannot be closed take the places of others.
-        let unclosed = unclosed();
+        let unclosed = unclosed_files();
         let kept = self.cache.borrow().len();
         if unclosed >= MOST_UNCLOSED && unclosed + kept >= self.keeping.most.get() {
             self.forget(name);

@@ -24,7 +24,7 @@ pub(crate) fn is_resident(file: &OpenFile, window: u64) -> bool {
     let bytes = length(file).min(window);
     let tells_of_reads = file.access == FileAccess::NoWait;
     match pages_in_memory(&file.fd, 0, bytes) {
-        // Pages that are still being read count, too. The last is read last.
+        // Pages that are still being read count, too. Nearly always the last is read last.
         Ok(true) => !tells_of_reads || can_be_read(file, bytes.saturating_sub(1)..bytes),
         Ok(false) => false,
         Err(_) => tells_of_reads && can_be_read(file, 0..bytes),
@@ -51,10 +51,10 @@ fn can_be_read(file: &OpenFile, bytes: Range<u64>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::{self, File};
+    use std::fs::{self, File, FileTimes};
     use std::path::Path;
     use std::thread;
-    use std::time::{Duration, Instant};
+    use std::time::{Duration, Instant, SystemTime};
 
     use rustix::fs::{Advice, fadvise};
 
@@ -113,6 +113,19 @@ mod tests {
         warm(&file, 0).unwrap();
         assert!(is_resident(&file, 0));
         assert_eq!(pages_in_memory(&file.fd, 0, 1).unwrap(), before);
+    }
+
+    /// Where /var/tmp has no times of access, this shows nothing.
+    #[test]
+    fn a_look_leaves_the_time_of_the_last_access() {
+        let root = tempfile::tempdir_in("/var/tmp").unwrap();
+        let file = file(root.path(), 5000);
+        let path = root.path().join("f");
+        let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+        let times = FileTimes::new().set_accessed(long_ago);
+        File::open(&path).unwrap().set_times(times).unwrap();
+        assert!(is_resident(&file, 1 << 20));
+        assert_eq!(fs::metadata(&path).unwrap().accessed().unwrap(), long_ago);
     }
 
     #[test]

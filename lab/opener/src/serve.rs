@@ -14,6 +14,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::{JoinSet, LocalSet};
 use tokio::time::sleep;
 
+use crate::closing::unclosed_of_peers;
 use crate::connection::{self, Cut};
 use crate::counts::Counts;
 use crate::error::Error;
@@ -85,7 +86,7 @@ pub fn serve(
     let done = local.block_on(&runtime, async {
         let signals = Signals::watch()?;
         ready();
-        let accepting = accept((listener, file), &opener, &peers, share.connections);
+        let accepting = accept((file, listener), &opener, &peers, share.connections);
         tokio::select! {
             failed = accepting => failed,
             // It panicked: who asks for what is not in memory would wait for nothing.
@@ -138,7 +139,7 @@ fn raised_limit() -> usize {
 
 /// Accepts connections, for ever.
 async fn accept(
-    (listener, file): (StdListener, SocketFile),
+    (file, listener): (SocketFile, StdListener),
     opener: &Rc<Opener>,
     peers: &Peers,
     most: usize,
@@ -149,6 +150,11 @@ async fn accept(
     let _file = file;
     let mut connections = JoinSet::new();
     loop {
+        // What peers leave to be closed takes descriptors, too, and they choose for how long.
+        if unclosed_of_peers() > most / 2 {
+            sleep(PAUSE).await;
+            continue;
+        }
         let accepted = tokio::select! {
             biased;
             // Those that have ended take no place from one that comes.

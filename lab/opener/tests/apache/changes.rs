@@ -108,22 +108,29 @@ fn a_file_that_was_replaced_is_announced_as_it_is_by_others() {
     }
 }
 
-/// A POST to a directory is answered by Apache itself, but its index is looked up by a GET of mod_dir's.
+/// A POST to a directory or to a name that is missing is answered by Apache itself, but what stands in for it is
+/// looked up by a GET of mod_dir's.
 #[test]
-fn an_index_that_was_replaced_is_announced_as_it_is_to_a_post() {
-    let directory = open_directory();
-    let root = directory.path().join("root");
-    fs::create_dir_all(&root).unwrap();
-    let (path, other) = (root.join("index.html"), directory.path().join("new"));
-    fs::write(&path, "one").unwrap();
-    let socket = directory.path().join("socket");
-    let _opener = Process::start(&socket, &root, 3_600_000);
-    let apache = Apache::start(&root, &directory.path().join("with"), Start::with(&socket));
-    assert_eq!(apache.get("/").unwrap(), b"one");
-    fs::write(&other, "a longer second").unwrap();
-    fs::rename(&other, &path).unwrap();
-    let answer = apache.answer(&request("POST", "/", "Content-Length: 0\r\n"));
-    assert!(answer.ends_with(b"a longer second"), "{}", String::from_utf8_lossy(&answer));
+fn what_stands_in_and_was_replaced_is_announced_as_it_is_to_a_post() {
+    for (case, path, lines) in
+        [("index", "/", ""), ("fallback", "/missing", "FallbackResource /index.html\n")]
+    {
+        let directory = open_directory();
+        let root = directory.path().join("root");
+        fs::create_dir_all(&root).unwrap();
+        let (index, other) = (root.join("index.html"), directory.path().join("new"));
+        fs::write(&index, "one").unwrap();
+        let socket = directory.path().join("socket");
+        let _opener = Process::start(&socket, &root, 3_600_000);
+        let start = Start { lines, ..Start::with(&socket) };
+        let apache = Apache::start(&root, &directory.path().join("with"), start);
+        assert_eq!(apache.get(path).unwrap(), b"one", "{case}");
+        fs::write(&other, "a longer second").unwrap();
+        fs::rename(&other, &index).unwrap();
+        let answer = apache.answer(&request("POST", path, "Content-Length: 0\r\n"));
+        let shown = String::from_utf8_lossy(&answer);
+        assert!(answer.ends_with(b"a longer second"), "{case}: {shown}");
+    }
 }
 
 /// What the opener has opened for a request that Apache refuses is not sent.

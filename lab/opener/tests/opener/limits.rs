@@ -96,6 +96,31 @@ fn who_passes_what_is_slow_to_close_delays_nobody() {
     }
 }
 
+/// Nor do sockets of peers that wait for such a close take the descriptors of files.
+#[test]
+fn sockets_that_wait_for_their_close_leave_descriptors_for_files() {
+    let directory = open_directory();
+    let names: Vec<_> = (0..40).map(|n| directory.path().join(n.to_string())).collect();
+    names.iter().for_each(|name| fs::write(name, "f").unwrap());
+    let socket = directory.path().join("socket");
+    let opener = Process::with_descriptors(128, &socket, directory.path());
+    let mut client = Client::connect(&socket).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let question = Question { number: 1, name: b"/x" }.encode().unwrap();
+    let mut rude = Client::connect(&socket).unwrap();
+    let stream = lingering(&listener);
+    opener.stop();
+    rude.say_with(&question, stream);
+    opener.signal(Signal::CONT);
+    assert!(rude.is_cut());
+    for _ in 0..100 {
+        drop(Client::silent(&socket));
+    }
+    for name in &names {
+        assert_eq!(client.read(name).unwrap(), b"f");
+    }
+}
+
 #[test]
 fn many_questions_at_once_are_all_answered() {
     let directory = open_directory();
