@@ -187,7 +187,7 @@ mod tests {
         assert!(lines.len() > 1 && lines.iter().all(|line| width(line, TITLE_FONT) <= WIDTH));
         assert_eq!(lines.join(" "), long.trim_end());
         let mut many = plot();
-        many.series.extend((0..20).map(|n| Series::new(format!("system {n}"), Vec::new())));
+        many.series.extend((0..20).map(|n| Series::new(format!("system {n}"), vec![(0.0, 1.0)])));
         let height = |plot: &Plot| {
             let svg = plot.to_svg();
             let height = svg.split("height=\"").nth(1).and_then(|rest| rest.split('"').next());

@@ -55,9 +55,11 @@ impl Plot {
         }
     }
 
-    /// The curves that are in the legend.
+    /// The curves that are in the legend: those that have a name and can be seen.
     pub(crate) fn named(&self) -> impl Iterator<Item = &Series> {
-        self.series.iter().filter(|series| !series.name.is_empty())
+        let is_seen = |(across, up): &(f64, f64)| across.is_finite() && up.is_finite();
+        let curves = self.series.iter().filter(|series| !series.name.is_empty());
+        curves.filter(move |series| series.points.iter().any(is_seen))
     }
 
     fn legend(&self) -> Markup {
@@ -270,6 +272,7 @@ mod tests {
         plot.shaded.push((1.0, 2.0));
         plot.series.push(Series::new("one", vec![(0.0, 1.0), (2.0, 10.0)]).marked().filled());
         plot.series.push(Series::with_gaps("two", [(0.0, None), (1.0, Some(5.0))]));
+        plot.series.push(Series::with_gaps("not run", [(0.0, None)]));
         let drawn = plot.render().into_string();
         for part in [
             "a &lt; b",
@@ -281,7 +284,7 @@ mod tests {
         ] {
             assert!(drawn.contains(part), "{part} is not in {drawn}");
         }
-        assert!(!drawn.contains("NaN"), "{drawn}");
+        assert!(!drawn.contains("NaN") && !drawn.contains("not run"), "{drawn}");
         assert_eq!(drawn.matches("<circle").count(), 3, "two points and the legend's");
     }
 

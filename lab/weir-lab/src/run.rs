@@ -83,7 +83,7 @@ pub(crate) struct ReportArguments {
     /// Write the tables as Markdown here [default: report.md in the first directory]
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Write each plot as SVG into this directory, and have the Markdown show them
+    /// Write each plot as SVG into this directory, and have the Markdown show them. Other files there stay
     #[arg(long, value_name = "DIR", requires = "markdown")]
     plots: Option<PathBuf>,
 }

@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 pub(crate) const TRIALS: u32 = 7;
 /// A trial takes this share of a phase.
 pub(crate) const TRIAL: f64 = 0.5;
-/// A disk that is busy for more of an open loop than this does not keep up, whatever is answered: what waits
-/// for it grows until the end, while a server that does not block answers what is in memory.
+/// A disk that is busy for more of a trial than this does not keep up, whatever is answered: a server that does not
+/// block answers what is in memory, and what waits for the disk may grow without end.
+pub(crate) const DISK_KEEPS_UP: f64 = 0.95;
+/// A disk that is busy for more of a phase than this has fallen behind.
 pub(crate) const DISK_FULL: f64 = 0.99;
 /// Phases of less than so many seconds show that everything works, and measure nothing.
 const QUICK: f64 = 10.0;

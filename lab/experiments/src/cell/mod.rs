@@ -6,7 +6,7 @@ mod name;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use files::{DISK_FULL, TRIAL, TRIALS};
+pub(crate) use files::{DISK_FULL, DISK_KEEPS_UP, TRIAL, TRIALS};
 pub use files::{Disk, Files, Load, Phase, What};
 pub use name::cell_name;
 pub use weir_workload::arrivals::LoadIs;

@@ -89,6 +89,17 @@ fn an_old_server_that_follows_the_disk_more_is_one_that_gains_less_by_the_proces
     assert!((ratio - 4.0).abs() < 0.01, "{ratio}");
 }
 
+#[test]
+fn generations_are_compared_at_every_load() {
+    let section = section("ruan-generations", |_| ());
+    for load in ["0.2", "0.6", "0.95"] {
+        let what = format!("weir, median at {load}, slowest disk ÷ fastest");
+        assert_eq!(row(&section, &what).verdict(), Verdict::Agrees, "{what}");
+    }
+    // Three loads, three disks and none, four systems.
+    assert_eq!(column(&section, "hot p99").len(), 3 * 4 * 4);
+}
+
 /// The cells of a column of a table, by the name of the column.
 fn column<'a>(section: &'a Section, name: &str) -> Vec<(&'a str, &'a str)> {
     let found = section.tables.iter().find_map(|table| {

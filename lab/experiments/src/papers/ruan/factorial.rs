@@ -172,11 +172,11 @@ fn only_phase(case: &Case) -> Phase {
 }
 
 fn plot(eight: &Eight<'_>) -> Plot {
-    let names =
-        [0, 1, 4, 5].map(|place| format!("{}, {}", LEVELS[0][place & 1], LEVELS[2][place >> 2]));
+    let names = [0, 1, 4, 5].map(|place: usize| LEVELS[0][place & 1].to_owned());
+    let label = "departures unnoticed on the left, noticed on the right";
     let mut plot = Plot::new(
         "Median response time, fair and protective",
-        Axis::names("", names),
+        Axis::names(label, names),
         Axis::log("median response time, ms"),
     );
     for (policy, known) in [(0, "weir:fair"), (2, "weir:protective")] {

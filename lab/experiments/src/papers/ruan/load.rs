@@ -46,14 +46,14 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
          MB/s), and servers of one worker in a memory group of 1 GB, page cache included. Saturation: \
          1024 requests under way, five on a connection. Load 1 is the highest rate at which a server \
          keeps up in an open loop (all but 256 requests answered by the end of a trial of 10 s, the disk \
-         busy for at most 99 % of it, and the clients on time), found by halving between 0.1 and 1.2 of \
+         busy for at most 95 % of the time, and the clients on time), found by halving between 0.1 and 1.2 of \
          what it did in saturation. A server that is behind is tried again, once it is done with what is \
          left, and one that keeps up with no rate has no load 1. The paper's is what it did in \
          saturation. Where the clients, who have one core, end the search, load 1 is a rate that they \
          can send in time and the server bears more. The tables say which share of its saturation each \
          rate is, and how busy the disk was: in saturation those who wait for the disk ask for nothing \
-         meanwhile, so of a server that does not block the share says little, and the disk says how much \
-         more it can bear. Phases in which a server or its disk fell behind have no figures.",
+         meanwhile, so of a server that does not block the share says little, and the disk gives an idea of \
+         how much more it can bear. Of a server that blocks, late reading can be its own doing. Phases in which a server or its disk fell behind have no figures.",
     );
     section.text(
         "weir stands where the paper has New-Flash, nginx where it has Flash, Apache prefork with \
