@@ -120,7 +120,9 @@ fn throughput(found: &Conditions<'_>, section: &mut Section) {
             let row = Row::new(what, paper.map(beyond).unwrap_or_default(), ours, Unit::Times);
             section.row(match paper {
                 Some(_) => row.paper_says(Bar::Above(1.0)),
-                None if name == "slowest" => row.note("for longer than 20 s it would be more"),
+                None if system == WEIR && name == "slowest" => {
+                    row.note("for longer than 20 s it would be more")
+                }
                 None => row,
             });
         }
