@@ -20,7 +20,8 @@ pub(super) fn write_plots(
     fs::create_dir_all(directory).map_err(|error| cannot_write(directory, &error))?;
     let way = way(document, directory)?;
     for file in plot_files(report) {
-        super::write(&directory.join(file.name), &file.svg)?;
+        let path = directory.join(file.name);
+        fs::write(&path, file.svg).map_err(|error| cannot_write(&path, &error))?;
     }
     Ok(way)
 }

@@ -2,20 +2,21 @@
 //! processors and one disk; here one processor has three disks, so that the ratio of their speeds is
 //! what changes.
 
-use super::conditions::{
-    self, APACHE, DISK, FLASHPACHE, HIGH, NGINX, WEIR, case, files, own, own_loads,
-};
+use super::conditions::{self, APACHE, FLASHPACHE, NGINX, WEIR, own};
 use super::found::{
     Figure, Found, busy, hot_p99, incomplete, longest, mean, median, megabits, offered, reads,
 };
-use super::load;
-use crate::cell::{Files, Phase};
-use crate::choice::{Choice, Scale};
+use crate::cell::Phase;
+use crate::choice::Choice;
 use crate::experiment::case::Case;
 use crate::experiment::{Evidence, Experiment, Group};
 use crate::findings::{Axis, Plot, Section, Table, Unit, label, series};
 
+mod cases;
 mod rows;
+
+pub(super) use cases::in_memory;
+use cases::{cases, loads};
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "ruan-generations",
@@ -27,44 +28,6 @@ pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
 };
 
 const OWN: [&str; 4] = [WEIR, NGINX, APACHE, FLASHPACHE];
-/// How many times as fast the disk is, slowest first.
-const DISKS: [f64; 3] = [0.25, 1.0, 4.0];
-const LOADS: [f64; 3] = [0.2, 0.6, HIGH];
-fn disks(scale: Scale) -> Vec<f64> {
-    match scale {
-        Scale::Quick => vec![DISKS[0], DISKS[2]],
-        Scale::Full | Scale::Paper => DISKS.to_vec(),
-    }
-}
-
-fn loads(scale: Scale) -> Vec<f64> {
-    match scale {
-        Scale::Quick => vec![HIGH],
-        Scale::Full | Scale::Paper => LOADS.to_vec(),
-    }
-}
-
-/// The whole set on a disk; on the usual one it is the same run as that of the experiment on load.
-fn on_disk(scale: Scale, times: f64) -> Case {
-    if times == 1.0 {
-        return load::of(scale);
-    }
-    let files = files(scale, own_loads(&loads(scale)));
-    case(Files { disk: DISK.times(times), ..files })
-}
-
-/// A set of half of the memory: the disk does not matter.
-pub(super) fn in_memory(scale: Scale) -> Case {
-    let files = files(scale, own_loads(&loads(scale)));
-    case(Files { set: files.memory / 2, ..files })
-}
-
-fn cases(scale: Scale) -> Vec<(String, Case)> {
-    let on =
-        disks(scale).into_iter().map(|times| (format!("disk × {times}"), on_disk(scale, times)));
-    on.chain([("in memory".to_owned(), in_memory(scale))]).collect()
-}
-
 fn groups(choice: &Choice) -> Vec<Group> {
     let systems = conditions::systems(choice, &OWN);
     let points = |(_, case): &(String, Case)| case.points(&systems).collect::<Vec<_>>();

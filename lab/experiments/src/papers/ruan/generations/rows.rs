@@ -3,7 +3,7 @@
 
 use super::super::conditions::{APACHE, FLASHPACHE, NGINX, WEIR, own};
 use super::super::found::{Found, mean, median, megabits};
-use super::{disks, in_memory, loads, on_disk};
+use super::cases::{disks, in_memory, loads, on_disk};
 use crate::cell::Phase;
 use crate::experiment::Evidence;
 use crate::findings::{Bar, Row, Section, Unit, label};
