@@ -11,9 +11,18 @@ use weir_sched::{PolicyKind, policy};
 const ONE_GRANT: f64 = 0.0011;
 
 /// What leavers were not sent is nobody's slack any more, so of those who came before and after
-/// them two may change places. Found by trying, not derived: nearly always below 3.4 ms, but in a trace whose
-/// large responses leave one after the other 10.2 ms (`protective` over `swift`).
-const WITH_LEAVERS: f64 = 0.02;
+/// them two may change places. Found by trying, not derived: in 20 000 cases 3.4 ms over `swift`, and less
+/// than 3 ms over the other orders.
+const WITH_LEAVERS: f64 = 0.01;
+/// The same over `swift`: `large_ones_that_leave_make_others_late_over_swift_alone` has a trace of 10.2 ms.
+const WITH_LEAVERS_OVER_SWIFT: f64 = 0.02;
+
+fn with_leavers(policy: PolicyKind) -> f64 {
+    match policy.to_string().as_str() {
+        "protective/swift" => WITH_LEAVERS_OVER_SWIFT,
+        _ => WITH_LEAVERS,
+    }
+}
 
 fn promising() -> impl Iterator<Item = PolicyKind> {
     [policy::FSP, policy::PROTECTIVE].iter().chain(PolicyKind::ORDERS).copied()
@@ -77,7 +86,7 @@ proptest! {
     fn nor_when_others_leave(requests in traces(true)) {
         for policy in promising() {
             let late = worst_lateness(policy, &requests);
-            prop_assert!(late <= WITH_LEAVERS, "{policy}: {late}");
+            prop_assert!(late <= with_leavers(policy), "{policy}: {late}");
         }
     }
 }
@@ -102,6 +111,32 @@ proptest! {
             let pauses = if one.size % 2 == 0 { 0.0 } else { one.size as f64 / 1000.0 };
             let tolerated = PAUSE.as_secs_f64() * (3.0 + pauses / 4.0);
             prop_assert!(one.won >= -tolerated, "{one:?}");
+        }
+    }
+}
+
+#[test]
+fn large_ones_that_leave_make_others_late_over_swift_alone() {
+    let one = |at: f64, size: u64, leaves: Option<f64>| Request { leaves, ..request(at, size) };
+    let requests = [
+        one(0.0, 275_086, Some(0.3901)),
+        one(0.0, 79_618, Some(0.2763)),
+        one(0.0137, 76_937, None),
+        one(0.0586, 125_591, Some(0.1552)),
+        one(0.0853, 1000, Some(0.0853)),
+        one(0.1254, 12_993, Some(0.7191)),
+        one(0.1524, 7870, Some(0.6745)),
+        one(0.1796, 9914, Some(0.7796)),
+        one(0.2143, 11_632, Some(0.8797)),
+        one(0.2499, 1000, Some(0.6128)),
+        one(0.2688, 7615, Some(1.2072)),
+        one(0.3091, 7055, Some(0.5891)),
+    ];
+    for policy in promising() {
+        let late = worst_lateness(policy, &requests);
+        match with_leavers(policy) {
+            WITH_LEAVERS => assert!(late <= ONE_GRANT, "{policy}: {late}"),
+            limit => assert!(late > WITH_LEAVERS && late <= limit, "{policy}: {late}"),
         }
     }
 }
