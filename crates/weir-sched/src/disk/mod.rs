@@ -7,14 +7,15 @@
 //! `now` never goes back.
 //!
 //! Order. The job with the most waiters for its disk time goes first, and whenever the oldest jobs
-//! have had less than a third of the disk time since the queue was last empty, the oldest does. By
+//! have had less than two thirds of the disk time since the queue was last empty, the oldest does. By
 //! rank alone, a large read that one client waits for would wait for as long as small ones come.
 //!
 //! The bound. Let W be the disk time of the jobs that are older than a job: those in the queue when
 //! it joins, and those that get a request with an earlier `since` later. From its joining until it
-//! starts, others are given at most 3 W + 3 M of disk time, where M is that of the longest job. (By
-//! age, only W is given. Before each start by rank the oldest have had their third: so by rank at
-//! most 2 W is given, 2 M for a job that started by age before it joined, and M for the last one.)
+//! starts, others are given at most 1.5 W + 1.5 M of disk time, where M is that of the longest job.
+//! (By age, only W is given. Before each start by rank the oldest have had their two thirds: so by
+//! rank at most W / 2 is given, M / 2 for a job that started by age before it joined, and M for the
+//! last one.)
 //! On a disk that does one thing at a time, with one job under way, it starts after that time at the
 //! latest, and what was left of the job that ran.
 

@@ -101,7 +101,7 @@ impl Stand {
             let Waiting { joined, ms, older, left, .. } =
                 self.waiting.remove(place.expect("it has joined and not left"));
             self.disk.start(self.now, job, Some(Duration::from_millis(ms)));
-            let bound = left + Duration::from_millis(3 * older + 3 * self.longest);
+            let bound = left + Duration::from_millis(3 * (older + self.longest)) / 2;
             beyond = beyond.max(self.now.since(joined).checked_sub(bound));
         }
         beyond.filter(|beyond| !beyond.is_zero())
@@ -125,7 +125,7 @@ impl Stand {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Whatever comes after a job, it starts once three times what is older has been done.
+    /// Whatever comes after a job, it starts once one and a half times what is older has been done.
     #[test]
     fn nobody_waits_longer_than_the_bound(arrivals in arrivals()) {
         let config = DiskConfig {

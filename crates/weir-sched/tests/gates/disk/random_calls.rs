@@ -131,7 +131,7 @@ impl Model {
     fn next(&mut self, now: Time) -> DiskNext {
         let mut queued = self.jobs.iter().filter(|entry| entry.state == State::Queued);
         let Some(mut best) = queued.next() else { return DiskNext::Idle };
-        let by_age = 3 * self.given_by_age < self.given;
+        let by_age = 3 * self.given_by_age < 2 * self.given;
         for other in queued {
             let is_better = match by_age {
                 true => other.since < best.since,

@@ -155,14 +155,24 @@ fn who_leaves_counts_no_longer() {
 }
 
 #[test]
-fn the_oldest_have_a_third_of_the_disk_time() {
+fn the_oldest_have_two_thirds_of_the_disk_time() {
     let mut gate = gate(1);
-    // Two of 10 ms, and many of 3 ms, which come first by rank.
-    let large = [0, 1].map(|key| join(&mut gate, key, 8 * MS));
-    let small: Vec<DiskJob> = (2..20).map(|key| join(&mut gate, key, MS)).collect();
-    // After the first small one the oldest has had less than a third. Its 10 ms are a third until
-    // others have had 20 ms, which is when the seventh small one has started.
-    let expected = [&small[..1], &large[..1], &small[1..7], &large[1..], &small[7..]].concat();
+    // Three of 10 ms, and many of 3 ms, which come first by rank.
+    let large = [0, 1, 2].map(|key| join(&mut gate, key, 8 * MS));
+    let small: Vec<DiskJob> = (3..20).map(|key| join(&mut gate, key, MS)).collect();
+    // After the first small one the oldest has had less than two thirds. Its 10 ms are two thirds
+    // until others have had 5 ms, which is when the second small one has started; 20 ms until others
+    // have had 10, which is when the fourth has.
+    let expected = [
+        &small[..1],
+        &large[..1],
+        &small[1..2],
+        &large[1..2],
+        &small[2..4],
+        &large[2..],
+        &small[4..],
+    ]
+    .concat();
     assert_eq!(drain(&mut gate), expected);
 }
 
@@ -182,7 +192,7 @@ fn once_nobody_waits_the_oldest_have_no_claim_on_what_was_given_before() {
 fn a_request_keeps_its_age_from_job_to_job() {
     let mut gate = gate(1);
     let mut large = |key, since| join_since(&mut gate, key, 8 * MS, ago(since));
-    // The third is part of a response that has waited since before the others came.
+    // The last one is part of a response that has waited since before the others came.
     let (first, second, later) = (large(1, 5), large(2, 4), large(3, 6));
     let small = join(&mut gate, 4, 0);
     assert_eq!(drain(&mut gate), [small, later, first, second]);
