@@ -19,8 +19,7 @@ use weir_workload::{FileSet, Invalid, Request};
 use super::answered::{answered, none_wrong};
 use super::programs::{Opener, Place};
 use super::stand::Stand;
-use super::systems;
-use super::watch;
+use super::{systems, waiting, watch};
 use crate::cell::{Files, Users, What};
 use crate::figures::Lags;
 use crate::outcome::Observed;
@@ -65,7 +64,8 @@ pub(super) struct Bench<'a> {
     /// What is asked for in phases in memory.
     in_memory: FileSet,
     address: SocketAddrV4,
-    admin: SocketAddrV4,
+    /// Where weir has its metrics; none of another server.
+    admin: Option<SocketAddrV4>,
     /// Whether a scan has read the whole tree in this stretch of load.
     tree_read: Arc<AtomicBool>,
 }
@@ -83,6 +83,8 @@ pub(super) struct Seen {
     /// How often a scan has read the tree.
     pub(super) scanned: Option<f64>,
     pub(super) observed: Option<Observed>,
+    /// The most disk jobs of weir that waited at once, in saturation.
+    pub(super) waiting: Option<u64>,
 }
 
 impl Seen {
@@ -139,6 +141,7 @@ impl<'a> Bench<'a> {
         server.wait_until_ready(&|| Ok(accepts(address.into())))?;
         let (set, in_memory) = (FileSet::of_bytes(files.set), FileSet::of_bytes(files.memory / 2));
         let tree_read = Arc::new(AtomicBool::new(false));
+        let admin = system.starts_with("weir:").then_some(admin);
         Ok(Bench {
             server,
             opener,
@@ -273,20 +276,23 @@ impl<'a> Bench<'a> {
     fn load(&self, what: What, demand: Demand, plan: Plan) -> Result<Seen> {
         let longest = plan.duration.unwrap_or(0.0);
         self.tree_read.store(false, Ordering::Relaxed);
-        let (never, end) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (never, end) = (AtomicBool::new(false), &AtomicBool::new(false));
         let mut records = Vec::new();
         self.stand.disk.work();
         let start = Instant::now();
-        let (report, work, elapsed, scanned, observed) = std::thread::scope(|scope| {
-            let scan = (what == What::Scanned).then(|| scope.spawn(|| self.scan(&end)));
+        let asks = self.admin.filter(|_| matches!(demand, Demand::Saturate(..)));
+        let (report, work, elapsed, scanned, observed, waiting) = std::thread::scope(|scope| {
+            let scan = (what == What::Scanned).then(|| scope.spawn(|| self.scan(end)));
             let watch = (what == What::Watched)
-                .then(|| scope.spawn(|| watch::server(self.server.id(), longest, &end)));
+                .then(|| scope.spawn(|| watch::server(self.server.id(), longest, end)));
+            let waiting = asks.map(|admin| scope.spawn(move || waiting::most(admin.into(), end)));
             let report = send(&plan, demand, &never, &mut |record| records.push(record));
             let (work, elapsed) = (self.stand.disk.work(), start.elapsed().as_secs_f64());
             end.store(true, Ordering::Relaxed);
             let scanned = scan.map(|scan| scan.join().unwrap_or_else(|_| Err(panicked())));
             let observed = watch.map(|watch| watch.join().unwrap_or_else(|_| Err(panicked())));
-            (report, work, elapsed, scanned, observed)
+            let waiting = waiting.and_then(|most| most.join().unwrap_or_default());
+            (report, work, elapsed, scanned, observed, waiting)
         });
         let (scanned, observed) = (scanned.transpose()?, observed.transpose()?.flatten());
         let last = records.iter().map(|record| record.scheduled).fold(0.0, f64::max);
@@ -295,7 +301,8 @@ impl<'a> Bench<'a> {
             What::Scanned => last.clamp(self.files.seconds, longest),
             What::Set | What::InMemory | What::Watched => longest,
         };
-        let seen = Seen { records, report: report?, seconds, work, elapsed, scanned, observed };
+        let seen =
+            Seen { records, report: report?, seconds, work, elapsed, scanned, observed, waiting };
         none_wrong(seen.ended(End::Wrong))?;
         Ok(seen)
     }
@@ -353,10 +360,11 @@ impl<'a> Bench<'a> {
         self.opener.as_mut().map_or(Ok(()), Server::must_run)
     }
 
-    /// Keep weir's own figures.
+    /// Keep weir's own figures; another server has none.
     pub(super) fn keep_metrics(&self, directory: &Path) -> Result<()> {
+        let Some(admin) = self.admin else { return Ok(()) };
         // The other figures are worth keeping even if the server's own are not to be had.
-        let text = metrics(self.admin.into()).unwrap_or_else(|error| format!("# {error}\n"));
+        let text = metrics(admin.into()).unwrap_or_else(|error| format!("# {error}\n"));
         kept::text(&directory.join("metrics.txt"), &text)
     }
 }

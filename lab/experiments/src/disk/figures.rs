@@ -12,7 +12,7 @@ use crate::outcome::{PhaseOutcome, Times};
 
 /// What a phase showed.
 pub(super) fn phase(phase: Phase, offered: Option<f64>, seen: &Seen) -> PhaseOutcome {
-    let Seen { records, seconds, work, elapsed, scanned, observed, .. } = seen;
+    let Seen { records, seconds, work, elapsed, scanned, observed, waiting, .. } = seen;
     let (per_second, bytes) = figures::throughput(records, *seconds);
     let responses = in_microseconds(records);
     let requests = records.len();
@@ -33,6 +33,7 @@ pub(super) fn phase(phase: Phase, offered: Option<f64>, seen: &Seen) -> PhaseOut
         busy: seen.busy(),
         scanned: *scanned,
         observed: observed.clone(),
+        waiting: *waiting,
         invalid: Vec::new(),
     }
 }

@@ -13,6 +13,7 @@ mod programs;
 mod run;
 mod stand;
 mod systems;
+mod waiting;
 mod watch;
 
 pub(crate) use run::run;

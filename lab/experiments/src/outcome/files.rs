@@ -71,6 +71,10 @@ pub struct PhaseOutcome {
     pub scanned: Option<f64>,
     /// What the server's wakes and processes showed; absent where they were not watched or cannot be.
     pub observed: Option<Observed>,
+    /// The most disk jobs that waited or were under way at once, of looks a second apart; of weir in
+    /// saturation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<u64>,
     /// Why it does not count; none if it does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invalid: Vec<String>,
@@ -173,6 +177,7 @@ impl PhaseOutcome {
             busy: 0.0,
             scanned: None,
             observed: None,
+            waiting: None,
             invalid: vec![reason],
         }
     }

@@ -276,7 +276,7 @@ fn a_place_that_hangs_is_refused_until_one_comes_back() {
 fn refusing_does_not_wait_for_a_helper() {
     let config = DiskConfig { stuck_per_place: 1, ..fixed(1) };
     let mut gate = DiskGate::new(config);
-    let one = join(&mut gate, 1, KB);
+    let one = join(&mut gate, 1, 8 * MS);
     let behind = join(&mut gate, 2, MS);
     let Joined::New(other) = gate.join(3, 0, 1, ms(0), ms(0)) else { panic!() };
     assert_eq!(gate.next(ms(0)), DiskNext::Start(other));

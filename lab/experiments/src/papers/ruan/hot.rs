@@ -6,12 +6,12 @@ use super::found::{
     Figure, Found, busy, hot_p99, incomplete, inversion, longest, mean, median, of_phase, p99,
     per_second, reads,
 };
-use crate::cell::{Demand, Load, Phase, What};
+use crate::cell::{Load, Phase, What};
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
 use crate::experiment::{Evidence, Experiment, Group};
 use crate::findings::{Axis, Bar, Plot, Row, Section, Table, Unit, label, series};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, PhaseOutcome};
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "ruan-hot",
@@ -48,10 +48,10 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
          how much of the tree was read.",
     );
     section.text(
-        "The longest response in saturation is compared with the time that all requests under way take \
-         the disk in turn: as many operations ÷ operations per second of the disk. Not all of them wait \
-         for it, and those that wait longest are for large files, whose operations take longer than the \
-         mean one.",
+        "The longest response in saturation is compared with the time that all misses that wait take the \
+         disk in turn: the most disk jobs that were queued or under way at once (by weir's metrics, a \
+         second apart) ÷ operations per second of the disk. Those that wait longest are for large files, \
+         whose operations take longer than the mean one.",
     );
     let case = of(evidence.choice.scale);
     let systems = conditions::systems(evidence.choice, &OWN);
@@ -168,7 +168,7 @@ fn bars(found: Found<'_>, section: &mut Section) {
         Bar::AtMost(0.02),
     );
     bar(
-        "weir, longest response in saturation ÷ all requests under way taking the disk in turn",
+        "weir, longest response in saturation ÷ all misses that wait taking the disk in turn",
         found.of_phases(WEIR, &[Phase::SATURATED], in_turns),
         Unit::Times,
         Bar::AtMost(3.0),
@@ -207,13 +207,17 @@ fn scanned_over_not(outcome: &Outcome) -> f64 {
     if read < 1.0 { f64::NAN } else { of(SCANNED) / of(COMMON) }
 }
 
-/// The longest response in saturation over the time that the disk needs for an operation of every
-/// request under way.
+/// The longest response in saturation over the time that the disk needs for an operation of every miss
+/// that waits.
 fn in_turns(outcome: &Outcome) -> f64 {
-    let Demand::Files(files) = &outcome.cell.demand else { return f64::NAN };
-    let per_second = of_phase(outcome, Phase::SATURATED, |phase| phase.reads_per_second);
-    let longest = of_phase(outcome, Phase::SATURATED, longest);
-    longest / 1e3 * per_second / f64::from(files.connections)
+    of_phase(outcome, Phase::SATURATED, |phase| {
+        longest(phase) / 1e3 * phase.reads_per_second / waiting(phase)
+    })
+}
+
+/// The most misses that waited at once.
+fn waiting(phase: &PhaseOutcome) -> f64 {
+    phase.waiting.map_or(f64::NAN, |jobs| jobs as f64)
 }
 
 fn others(found: Found<'_>, section: &mut Section) {
@@ -225,6 +229,13 @@ fn others(found: Found<'_>, section: &mut Section) {
         let what = format!("{}, p99 of hot requests ÷ in memory, same rate", label(system));
         section.row(Row::new(what, "", ours, Unit::Times));
     }
+    let most = found.value(WEIR, Phase::SATURATED, waiting);
+    section.row(Row::new(
+        "weir, most misses that wait at once in saturation",
+        "",
+        most,
+        Unit::Count,
+    ));
     let over = |phase: Phase| found.over(WEIR, phase, in_memory(phase), p99);
     let what = "weir, p99 of all requests ÷ in memory, at 0.8 of nginx's capacity";
     section.row(Row::new(what, "", over(COMMON), Unit::Times));
