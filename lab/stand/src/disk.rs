@@ -6,12 +6,16 @@ use std::path::Path;
 use slowdisk::{Disk, FileSystem, Model, Options};
 use weir_peers::{Error, Result};
 
+use crate::workers::Workers;
+
 /// A mounted disk; gone when dropped, with all that is on it. Its threads run on the cores of the thread
-/// that mounts it.
+/// that mounts it, and so do the kernel's, which read it.
 #[derive(Debug)]
 pub struct SlowDisk {
     disk: Disk,
     model: Model,
+    /// As long as the disk is there.
+    _workers: Workers,
 }
 
 /// What the disk did in a stretch of time.
@@ -30,14 +34,16 @@ impl SlowDisk {
     ///
     /// # Errors
     ///
-    /// When the disk cannot be made: without root, FUSE or loop devices.
+    /// When the disk cannot be made: without root, FUSE or loop devices, or where the kernel's threads
+    /// cannot be moved.
     pub fn mount(at: &Path, bytes: u64, file_system: FileSystem, model: Model) -> Result<SlowDisk> {
         // Inodes, journal, reserve, and the unused ends of last blocks.
         let bytes = bytes + bytes / 5 + (400 << 20);
         // Reads that cause writes would blur what is measured, for all alike.
         let no_access_times = true;
         let like = Options { file_system, no_access_times, ..Options::new(at, bytes) };
-        Ok(SlowDisk { disk: Disk::mount(&like).map_err(wrong)?, model })
+        let workers = Workers::keep_here()?;
+        Ok(SlowDisk { disk: Disk::mount(&like).map_err(wrong)?, model, _workers: workers })
     }
 
     /// Where its file system is mounted.

@@ -14,6 +14,7 @@ mod locked;
 mod priority;
 pub mod root;
 mod send;
+mod workers;
 
 pub use disk::{SlowDisk, Work};
 pub use fill::fill_cache;
