@@ -57,6 +57,28 @@ fn hot_requests_that_wait_for_the_disk_miss_their_bars() {
 }
 
 #[test]
+fn the_longest_response_is_compared_with_the_misses_that_wait() {
+    let what =
+        "weir, longest response in saturation ÷ all misses that wait taking the disk in turn";
+    let of = |misses: Option<u64>, longest: f64| {
+        section("ruan-hot", |outcome| {
+            let phases = outcome.files.iter_mut().flat_map(|files| &mut files.phases);
+            for phase in phases.filter(|phase| phase.phase == Phase::SATURATED) {
+                (phase.waiting, phase.reads_per_second) = (misses, 200.0);
+                phase.all.percentiles[100] = longest;
+            }
+        })
+    };
+    // 400 take a disk of 200 operations per second 2 s.
+    let bounded = of(Some(400), 5_000.0);
+    assert_eq!(row(&bounded, what).ours.interval.expect("a figure").middle, 2.5);
+    assert_eq!(row(&bounded, what).verdict(), Verdict::Reached);
+    assert_eq!(row(&of(Some(400), 7_000.0), what).verdict(), Verdict::Missed);
+    let untold = of(None, 5_000.0);
+    assert!(row(&untold, what).ours.interval.is_none(), "it is not known how many waited");
+}
+
+#[test]
 fn scheduling_that_helps_blocking_servers_alone_is_an_interaction() {
     let what = "interaction of not blocking and protective, median";
     let of = |section: &Section| row(section, what).ours.interval.expect("a figure").middle;

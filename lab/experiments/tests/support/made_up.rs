@@ -215,6 +215,7 @@ fn disk_phase(phase: Phase, files: &Files, blocks: bool, capacity: f64) -> Phase
             mean_runnable: Some(0.35),
             lost_events: 0,
         }),
+        waiting: (phase.load == Load::Saturated && !blocks).then_some(50),
         invalid: Vec::new(),
     }
 }
