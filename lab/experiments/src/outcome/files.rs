@@ -54,7 +54,7 @@ pub struct PhaseOutcome {
     /// Response times of all.
     pub all: Times,
     /// Response times of hot requests: small files that are asked for at least once a second, which a
-    /// page cache always has. In saturation none are told apart.
+    /// page cache that goes by use has. In saturation none are told apart.
     pub hot: Times,
     /// Service inversion (Ruan & Pai, section 4.2) of the response times in microseconds; absent with
     /// fewer than two.

@@ -60,7 +60,8 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
          `weir-lab opener` always asked where it has Flashpache; without that word the opener is asked \
          where Apache would wait for the disk. Apache prefork has 256 processes, so with more than 256 \
          connections some wait to be accepted, or 1024; the paper allows it 2048. *Hot* \
-         are files up to 9 KB that are asked for at least once a second, which a page cache always has.",
+         are files up to 9 KB that are asked for at least once a second, which a page cache that goes by \
+         use has.",
     );
     let case = of(evidence.choice.scale);
     let systems = conditions::systems(evidence.choice, &OWN);
