@@ -9,12 +9,12 @@ use weir_peers::{Error, Result};
 use crate::workers::Workers;
 
 /// A mounted disk; gone when dropped, with all that is on it. Its threads run on the cores of the thread
-/// that mounts it, and so do the kernel's, which read it.
+/// that mounts it, and so do all of the kernel's that are bound to no core, since a loop device's read it.
 #[derive(Debug)]
 pub struct SlowDisk {
     disk: Disk,
     model: Model,
-    /// As long as the disk is there.
+    /// Dropped after the disk.
     _workers: Workers,
 }
 
@@ -34,8 +34,8 @@ impl SlowDisk {
     ///
     /// # Errors
     ///
-    /// When the disk cannot be made: without root, FUSE or loop devices, or where the kernel's threads
-    /// cannot be moved.
+    /// When the disk cannot be made: without root, FUSE or loop devices, or where the kernel's worker
+    /// threads cannot be moved.
     pub fn mount(at: &Path, bytes: u64, file_system: FileSystem, model: Model) -> Result<SlowDisk> {
         // Inodes, journal, reserve, and the unused ends of last blocks.
         let bytes = bytes + bytes / 5 + (400 << 20);

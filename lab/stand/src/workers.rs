@@ -1,6 +1,6 @@
-//! The kernel's own workers off the server's core while a slow disk is mounted: the one of a loop device
-//! reads the disk for whoever asked, where the asker runs, and would take the server's time. The slow disk
-//! uses it.
+//! Keeps the kernel's worker threads off the server's core while a slow disk is mounted. A loop device has
+//! its reads done by such a thread, which the kernel likes to run on the core of the program that reads:
+//! the server's. The slow disk uses it.
 
 use std::fs;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,17 +11,20 @@ use weir_peers::{Error, Result};
 /// The cores of workers that are bound to none: a hexadecimal mask, in words of 32 bits with commas
 /// between (the kernel's core-api/workqueue).
 const CORES: &str = "/sys/devices/virtual/workqueue/cpumask";
+/// What the mask was before the first disk. A file, since it is to outlive a process that is killed; like
+/// the mask it ends with the boot.
+const BEFORE: &str = "/run/weir-lab-workqueue-cpumask";
 
-/// What they were before, and how many disks want them elsewhere.
-static MOVED: Mutex<Option<(String, usize)>> = Mutex::new(None);
+/// How many disks of this process want them moved.
+static DISKS: Mutex<usize> = Mutex::new(0);
 
-/// Workers that are bound to no core keep to those of the thread that asked last, until all of these are
-/// dropped.
+/// As long as one is there, the worker threads of the whole machine that are bound to no core keep to the
+/// cores of the thread that asked last.
 #[derive(Debug)]
 pub(crate) struct Workers(());
 
 impl Workers {
-    /// Keep them there.
+    /// Keep these threads to the cores of the calling thread.
     ///
     /// # Errors
     ///
@@ -31,33 +34,38 @@ impl Workers {
             |e| Error(format!("cannot keep the kernel's workers to some cores: {CORES}: {e}"));
         let cores = sched_getaffinity(None).map_err(|e| wrong(e.into()))?;
         let here: Vec<bool> = (0..CpuSet::MAX_CPU).map(|core| cores.is_set(core)).collect();
-        let mut moved = moved();
-        let before = fs::read_to_string(CORES).map_err(wrong)?;
+        let mut disks = disks();
+        if fs::read_to_string(BEFORE).is_err() {
+            let before = fs::read_to_string(CORES).map_err(wrong)?;
+            fs::write(BEFORE, before).map_err(|e| Error(format!("{BEFORE}: {e}")))?;
+        }
         fs::write(CORES, mask(&here)).map_err(wrong)?;
-        moved.get_or_insert((before, 0)).1 += 1;
+        *disks += 1;
         Ok(Workers(()))
     }
 }
 
 impl Drop for Workers {
     fn drop(&mut self) {
-        let mut moved = moved();
-        let Some((before, disks)) = &mut *moved else { return };
+        let mut disks = disks();
         *disks -= 1;
-        if *disks == 0 {
+        if *disks > 0 {
+            return;
+        }
+        if let Ok(before) = fs::read_to_string(BEFORE) {
             // They were moved before, so they may be moved back.
             let _ = fs::write(CORES, before.trim());
-            *moved = None;
+            let _ = fs::remove_file(BEFORE);
         }
     }
 }
 
-fn moved() -> MutexGuard<'static, Option<(String, usize)>> {
-    // After another thread's panic the numbers are still right.
-    MOVED.lock().unwrap_or_else(PoisonError::into_inner)
+fn disks() -> MutexGuard<'static, usize> {
+    // After another thread's panic the number is still right.
+    DISKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Cores that are set, as the kernel writes them.
+/// Cores that are set, as the kernel reads them.
 fn mask(cores: &[bool]) -> String {
     let word = |cores: &[bool]| {
         let bits = cores.iter().enumerate().filter(|(_, set)| **set);
@@ -86,25 +94,33 @@ mod tests {
         assert_eq!(of(&[]), "00000000");
     }
 
+    /// The kernel leaves out zeros at the beginning.
+    fn short(mask: &str) -> String {
+        mask.trim().replace(',', "").trim_start_matches('0').to_owned()
+    }
+
     #[test]
-    fn workers_keep_to_the_cores_of_the_thread_until_it_is_dropped() {
+    fn workers_keep_to_the_cores_of_the_thread_until_no_disk_is_there() {
         assert!(
             rustix::process::geteuid().is_root(),
             "moving the kernel's workers needs root: run it with sudo"
         );
-        let now = || fs::read_to_string(CORES).expect("sysfs").trim().to_owned();
-        let before = now();
-        let mut last = CpuSet::new();
+        let now = || short(&fs::read_to_string(CORES).expect("sysfs"));
+        // A process that was killed may have left them moved.
+        let before = fs::read_to_string(BEFORE).map_or_else(|_| now(), |before| short(&before));
         let cores = sched_getaffinity(None).expect("own cores");
-        let core = (0..CpuSet::MAX_CPU).rfind(|core| cores.is_set(*core)).expect("a core");
-        last.set(core);
-        sched_setaffinity(None, &last).expect("one core of its own");
-        let workers = [(), ()].map(|()| Workers::keep_here().expect("root may move them"));
-        assert_eq!(u64::from_str_radix(&now(), 16).expect("a mask"), 1 << core);
-        let [first, second] = workers;
-        drop(first);
-        assert_ne!(now(), before, "another disk is there");
-        drop(second);
-        assert_eq!(now(), before);
+        for core in (0..CpuSet::MAX_CPU).filter(|core| cores.is_set(*core)) {
+            let (mut one, mut here) = (CpuSet::new(), vec![false; core + 1]);
+            one.set(core);
+            here[core] = true;
+            sched_setaffinity(None, &one).expect("one core of its own");
+            let [first, second] =
+                [(), ()].map(|()| Workers::keep_here().expect("root may move them"));
+            assert_eq!(now(), short(&mask(&here)));
+            drop(first);
+            assert_eq!(now(), short(&mask(&here)), "another disk is there");
+            drop(second);
+            assert_eq!(now(), before);
+        }
     }
 }

@@ -280,7 +280,8 @@ impl<'a> Bench<'a> {
         let mut records = Vec::new();
         self.stand.disk.work();
         let start = Instant::now();
-        let asks = self.admin.filter(|_| matches!(demand, Demand::Saturate(..)));
+        let saturated = what == What::Set && matches!(demand, Demand::Saturate(..));
+        let asks = self.admin.filter(|_| saturated);
         let (report, work, elapsed, scanned, observed, waiting) = std::thread::scope(|scope| {
             let scan = (what == What::Scanned).then(|| scope.spawn(|| self.scan(end)));
             let watch = (what == What::Watched)
@@ -291,10 +292,11 @@ impl<'a> Bench<'a> {
             end.store(true, Ordering::Relaxed);
             let scanned = scan.map(|scan| scan.join().unwrap_or_else(|_| Err(panicked())));
             let observed = watch.map(|watch| watch.join().unwrap_or_else(|_| Err(panicked())));
-            let waiting = waiting.and_then(|most| most.join().unwrap_or_default());
+            let waiting = waiting.map(|most| most.join().map_err(|_| panicked()));
             (report, work, elapsed, scanned, observed, waiting)
         });
         let (scanned, observed) = (scanned.transpose()?, observed.transpose()?.flatten());
+        let waiting = waiting.transpose()?.flatten();
         let last = records.iter().map(|record| record.scheduled).fold(0.0, f64::max);
         let seconds = match what {
             // It has ended with the scan, or with its time.

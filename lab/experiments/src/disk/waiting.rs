@@ -17,7 +17,7 @@ const WAITING: [&str; 2] = ["weir_disk_queued_jobs ", "weir_disk_jobs_under_way 
 pub(super) fn most(admin: SocketAddr, end: &AtomicBool) -> Option<u64> {
     let mut most = None;
     while !end.load(Ordering::Relaxed) {
-        // One look more or less does not matter: the queue grows for seconds.
+        // A look that fails is left out: the queue grows for seconds, so the next one sees nearly as many.
         most = most.max(metrics(admin).ok().as_deref().and_then(waiting));
         if interrupt::sleep(APART).is_err() {
             break;

@@ -71,8 +71,8 @@ pub struct PhaseOutcome {
     pub scanned: Option<f64>,
     /// What the server's wakes and processes showed; absent where they were not watched or cannot be.
     pub observed: Option<Observed>,
-    /// The most disk jobs that waited or were under way at once, of looks a second apart; of weir in
-    /// saturation.
+    /// The most disk jobs of weir that were queued or under way at once, asked once a second in
+    /// saturation; absent for other phases and servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<u64>,
     /// Why it does not count; none if it does.

@@ -57,14 +57,13 @@ fn hot_requests_that_wait_for_the_disk_miss_their_bars() {
 }
 
 #[test]
-fn the_longest_response_is_compared_with_the_misses_that_wait() {
-    let what =
-        "weir, longest response in saturation ÷ all misses that wait taking the disk in turn";
-    let of = |misses: Option<u64>, longest: f64| {
+fn the_longest_response_is_compared_with_the_jobs_that_wait() {
+    let what = "weir, longest response in saturation ÷ all disk jobs that wait in turn";
+    let of = |jobs: Option<u64>, longest: f64| {
         section("ruan-hot", |outcome| {
             let phases = outcome.files.iter_mut().flat_map(|files| &mut files.phases);
             for phase in phases.filter(|phase| phase.phase == Phase::SATURATED) {
-                (phase.waiting, phase.reads_per_second) = (misses, 200.0);
+                (phase.waiting, phase.reads_per_second) = (jobs, 200.0);
                 phase.all.percentiles[100] = longest;
             }
         })

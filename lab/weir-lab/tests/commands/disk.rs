@@ -77,6 +77,7 @@ fn a_server_goes_through_its_phases_and_reads_from_the_disk_what_memory_has_no_r
         assert_eq!(phase.all.percentiles.len(), 101, "{phase:?}");
         assert!(phase.inversion.is_some() && phase.composition.is_some());
         assert_eq!(phase.offered.is_some(), phase.phase.load != Load::Saturated);
+        assert_eq!(phase.waiting.is_some(), phase.phase == Phase::SATURATED, "{phase:?}");
     }
     let at_rate = found.phase(Load::Rate(RATE), What::Set).expect("the phase");
     assert!(at_rate.hot.count > 0 && at_rate.hot.count < at_rate.all.count);

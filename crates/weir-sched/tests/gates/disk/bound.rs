@@ -28,7 +28,8 @@ struct Arrival {
 /// than the disk can do, and the short jobs alone would take it nine tenths of the time.
 fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     let times = prop_oneof![36 => Just(2u64), 2 => Just(20), 1 => Just(40), 1 => Just(60)];
-    let many = prop::sample::select(vec![1, 1, 1, 2, 8]);
+    // So many new ones have more waiters than those before that they take all that goes by rank.
+    let many = prop::sample::select(vec![1, 1, 2, 8, 8]);
     let pauses = prop::sample::select(vec![0, 0, 1, 2, 3, 3, 5]);
     let waited = prop_oneof![9 => Just(0u64), 1 => Just(7), 1 => Just(400)];
     let leaves = prop::option::weighted(0.05, 0usize..10);
@@ -125,7 +126,8 @@ impl Stand {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Whatever comes after a job, it starts once one and a half times what is older has been done.
+    /// Whatever comes after a job, it starts once one and a half times what is older, and as much of the
+    /// longest job, has been done.
     #[test]
     fn nobody_waits_longer_than_the_bound(arrivals in arrivals()) {
         let config = DiskConfig {
@@ -183,7 +185,7 @@ fn a_large_read_does_not_wait_until_the_small_ones_end() {
         }
     }
     // Each large one leaves 10 ms of small ones behind that are older than the next: the last one
-    // finds 90 ms.
+    // finds 90 ms. One and a half times that and its own 10 ms, and what is left of a small one.
     assert_eq!(waits.len(), 10);
-    assert!(waits.iter().all(|wait| *wait <= Duration::from_millis(300)), "{waits:?}");
+    assert!(waits.iter().all(|wait| *wait <= Duration::from_millis(152)), "{waits:?}");
 }

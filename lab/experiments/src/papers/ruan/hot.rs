@@ -48,10 +48,11 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
          how much of the tree was read.",
     );
     section.text(
-        "The longest response in saturation is compared with the time that all misses that wait take the \
-         disk in turn: the most disk jobs that were queued or under way at once (by weir's metrics, a \
-         second apart) ÷ operations per second of the disk. Those that wait longest are for large files, \
-         whose operations take longer than the mean one.",
+        "The longest response in saturation is compared with the time that one operation takes for each \
+         disk job that waits: the most jobs that were queued or under way at once (by weir's metrics, \
+         once a second; requests for the same piece of a file are one job) ÷ operations per second of \
+         the disk. Those that wait longest are for large files, whose operations take longer than the \
+         mean one.",
     );
     let case = of(evidence.choice.scale);
     let systems = conditions::systems(evidence.choice, &OWN);
@@ -168,7 +169,7 @@ fn bars(found: Found<'_>, section: &mut Section) {
         Bar::AtMost(0.02),
     );
     bar(
-        "weir, longest response in saturation ÷ all misses that wait taking the disk in turn",
+        "weir, longest response in saturation ÷ all disk jobs that wait in turn",
         found.of_phases(WEIR, &[Phase::SATURATED], in_turns),
         Unit::Times,
         Bar::AtMost(3.0),
@@ -207,7 +208,7 @@ fn scanned_over_not(outcome: &Outcome) -> f64 {
     if read < 1.0 { f64::NAN } else { of(SCANNED) / of(COMMON) }
 }
 
-/// The longest response in saturation over the time that the disk needs for an operation of every miss
+/// The longest response in saturation over the time that the disk needs for an operation of every job
 /// that waits.
 fn in_turns(outcome: &Outcome) -> f64 {
     of_phase(outcome, Phase::SATURATED, |phase| {
@@ -215,7 +216,7 @@ fn in_turns(outcome: &Outcome) -> f64 {
     })
 }
 
-/// The most misses that waited at once.
+/// The most disk jobs that waited at once.
 fn waiting(phase: &PhaseOutcome) -> f64 {
     phase.waiting.map_or(f64::NAN, |jobs| jobs as f64)
 }
@@ -231,7 +232,7 @@ fn others(found: Found<'_>, section: &mut Section) {
     }
     let most = found.value(WEIR, Phase::SATURATED, waiting);
     section.row(Row::new(
-        "weir, most misses that wait at once in saturation",
+        "weir, most disk jobs that wait at once in saturation",
         "",
         most,
         Unit::Count,
