@@ -1,9 +1,9 @@
 //! Whose turn it is: the job that most requests wait for, or the one that has waited longest. The
 //! gate asks before each start.
 
-/// Disk time by age for each unit by rank: two thirds of all go to the oldest. With a half the longest
-/// response in lasting overload was longer by half, with a third twice as long, and no mean was clearly
-/// shorter (docs/performance.md, "A slow disk").
+/// Disk time by age for each unit by rank: two thirds of all go to the oldest. By the number of jobs that
+/// wait, the longest response in lasting overload was half as long again with a half, and twice as long
+/// with a third, and no mean was clearly shorter (docs/performance.md, "A slow disk").
 const BY_AGE: i128 = 2;
 
 /// The disk time that was given since the queue was last empty.
