@@ -36,6 +36,10 @@ const AT_ONCE: u64 = 2 * 1024 * 1024;
 /// 1 MB in the queue at once, BBR sends at half the rate, and packet by packet.
 const AT_FIRST_PACED: u64 = 512 * 1024;
 
+/// The same for a response of which some was not in memory. It is copied, which takes the worker a
+/// millisecond for 900 KB, and requests that are in memory would wait for that.
+const AT_ONCE_FETCHED: u64 = CHUNK;
+
 /// The same for what is sealed, which takes the worker longer.
 const AT_ONCE_SEALED: u64 = 256 * 1024;
 
@@ -202,6 +206,7 @@ impl Sending<'_> {
         let begins_large = self.sent == 0 && self.left() > AT_FIRST_PACED;
         let at_once = match begins_large && self.client.is_paced() {
             _ if !self.client.socket.takes_files() => AT_ONCE_SEALED,
+            _ if self.fetched_to.is_some() => AT_ONCE_FETCHED,
             true => AT_FIRST_PACED,
             false => AT_ONCE,
         };
