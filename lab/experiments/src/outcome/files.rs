@@ -194,7 +194,7 @@ impl FilesOutcome {
         reasons
     }
 
-    /// The phase of a load on the whole set, or of another part of it.
+    /// The phase of a load on the whole set, or of another part of it; its first round.
     pub fn phase(&self, load: Load, what: What) -> Option<&PhaseOutcome> {
         self.phases.iter().find(|found| found.phase == Phase { load, what })
     }

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use weir_stats::Samples;
+
 use crate::cell::{DISK_FULL, Demand, Files, Load, Phase};
 use crate::experiment::Evidence;
 use crate::experiment::case::Case;
@@ -12,20 +14,27 @@ use crate::outcome::{FilesOutcome, Outcome, PhaseOutcome, SearchEnd};
 /// A figure of a phase.
 pub(super) type Figure = fn(&PhaseOutcome) -> f64;
 
-/// A figure of one phase of an outcome; not a number if it has none such, or one that does not count.
+/// A figure of a phase of an outcome, or the median of those of its rounds if it was repeated; not a number
+/// if the outcome has no such phase that counts.
 pub(super) fn of_phase(
     outcome: &Outcome,
     phase: Phase,
     figure: impl Fn(&PhaseOutcome) -> f64,
 ) -> f64 {
-    let found = found_of(outcome, phase);
-    found.filter(|(asked, found)| counts(asked, found)).map_or(f64::NAN, |(_, found)| figure(found))
+    let counting = rounds(outcome, phase).filter(|(asked, found)| counts(asked, found));
+    let figures = Samples::new(counting.map(|(_, found)| figure(found)));
+    figures.median().unwrap_or(f64::NAN)
 }
 
-/// What was asked for, and a phase of it.
-fn found_of(outcome: &Outcome, phase: Phase) -> Option<(&Files, &PhaseOutcome)> {
-    let Demand::Files(asked) = &outcome.cell.demand else { return None };
-    Some((asked, outcome.files.as_ref()?.phase(phase.load, phase.what)?))
+/// What was asked for, and each round of a phase.
+fn rounds(outcome: &Outcome, phase: Phase) -> impl Iterator<Item = (&Files, &PhaseOutcome)> {
+    let asked = match &outcome.cell.demand {
+        Demand::Files(asked) => Some(asked),
+        _ => None,
+    };
+    let found = outcome.files.iter().flat_map(|files| &files.phases);
+    let found = found.filter(move |found| found.phase == phase);
+    asked.into_iter().flat_map(move |asked| found.clone().map(move |found| (asked, found)))
 }
 
 /// Whether a phase counts. Where a server falls behind at a share of the rate with which it kept up in a
@@ -39,10 +48,12 @@ fn counts(asked: &Files, found: &PhaseOutcome) -> bool {
     found.invalid.is_empty() && !(is_own && fell_behind)
 }
 
-/// Whether an outcome has one of these phases that does not count.
+/// Whether an outcome has one of these phases, and no round of it counts.
 fn has_void(outcome: &Outcome, phases: &[Phase]) -> bool {
-    let mut found = phases.iter().filter_map(|phase| found_of(outcome, *phase));
-    found.any(|(asked, found)| !counts(asked, found))
+    phases.iter().any(|phase| {
+        let mut rounds = rounds(outcome, *phase).peekable();
+        rounds.peek().is_some() && !rounds.any(|(asked, found)| counts(asked, found))
+    })
 }
 
 /// Figures of a case's cells over the seeds.
