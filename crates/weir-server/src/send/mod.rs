@@ -36,8 +36,8 @@ const AT_ONCE: u64 = 2 * 1024 * 1024;
 /// 1 MB in the queue at once, BBR sends at half the rate, and packet by packet.
 const AT_FIRST_PACED: u64 = 512 * 1024;
 
-/// The same for a response of which some was not in memory. It is copied, which takes the worker a
-/// millisecond for 900 KB, and requests that are in memory would wait for that.
+/// The same for a response of which some was not in memory. It is copied, which takes longer than
+/// sendfile(2), and those whose files are in memory would wait for it.
 const AT_ONCE_FETCHED: u64 = CHUNK;
 
 /// The same for what is sealed, which takes the worker longer.

@@ -279,6 +279,7 @@ mod tests {
         answer.first = Some(Part { at: 0, bytes: fetched.clone() }).into();
         let response = Response { head: Vec::new(), answer: &answer, close: false };
         let mut sending = sender.sending(&client, &response, "/", turn::began());
+        assert_eq!(sending.to_chunk(), CHUNK, "others have their turn after a chunk");
         assert_eq!(sending.push(999, true), Ok(Pushed::All));
         assert_eq!(Arc::strong_count(&fetched), 2, "it is sent from there, and kept nowhere else");
         assert_eq!(sending.push(1, true), Ok(Pushed::All));

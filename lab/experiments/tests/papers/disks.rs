@@ -2,11 +2,13 @@
 
 use weir_experiments::cell::{Cell, Demand, Load, Phase, What};
 use weir_experiments::findings::{Section, Verdict};
-use weir_experiments::outcome::SearchEnd;
+use weir_experiments::outcome::{PhaseOutcome, SearchEnd};
 use weir_experiments::papers::find;
 use weir_experiments::{Choice, Scale};
 
 use crate::experiments::{row, section};
+
+const COMMON: Phase = Phase { load: Load::Nginx(0.8), what: What::Set };
 
 /// Ruan & Pai, sections 2.3 and 3.4.
 #[test]
@@ -54,6 +56,25 @@ fn hot_requests_that_wait_for_the_disk_miss_their_bars() {
     // A scan that changes nothing does not become a gain by it.
     let scan = "weir, p99 of hot requests while the whole tree is read ÷ without, at 0.8 of nginx's capacity";
     assert_eq!(row(&good, scan).verdict(), Verdict::Reached);
+}
+
+#[test]
+fn one_disturbed_round_of_three_decides_nothing() {
+    let what = "weir, p99 of hot requests ÷ in memory, at 0.8 of nginx's capacity";
+    let of = |disturb: &dyn Fn(&mut PhaseOutcome), count: usize| {
+        section("ruan-hot", |outcome| {
+            let phases = outcome.files.iter_mut().flat_map(|files| &mut files.phases);
+            let rounds = phases.filter(|phase| phase.phase == COMMON);
+            rounds.take(count).for_each(disturb);
+        })
+    };
+    let slower: &dyn Fn(&mut PhaseOutcome) =
+        &|phase| phase.hot.percentiles.iter_mut().for_each(|time| *time *= 9.0);
+    assert_eq!(row(&of(slower, 1), what).verdict(), Verdict::Reached);
+    assert_eq!(row(&of(slower, 2), what).verdict(), Verdict::Missed);
+    let void: &dyn Fn(&mut PhaseOutcome) = &|phase| phase.invalid.push("clients late".to_owned());
+    assert!(row(&of(void, 2), what).ours.interval.is_some(), "one round counts");
+    assert!(row(&of(void, 3), what).ours.interval.is_none());
 }
 
 #[test]
