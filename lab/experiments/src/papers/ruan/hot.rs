@@ -57,8 +57,8 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
          second; hot requests are compared with hot ones. While the whole tree is read, four requests \
          of another client are under way, for every file in turn; the phase lasts until each has been \
          asked for once, at least the usual time and at most twelve times that, and the table says \
-         how much of the tree was read. The phases at nginx's rate run three times, in turn; each figure \
-         is the median of these rounds.",
+         how much of the tree was read. In a full run the phases at nginx's rate run three times, in \
+         turn, and each figure is the median of these rounds; a quick run has one round.",
     );
     section.text(
         "The longest response in saturation is compared with the time that one operation takes for each \
