@@ -90,7 +90,9 @@ impl Mm1k {
         let largest = terms.iter().fold(0.0_f64, |most, term| most.max(term.abs()));
         // What ln Γ(K) and the exponents leave of the sixteen digits.
         let precision = f64::EPSILON * (8.0 + k * k.ln().max(1.0) + t * (1.0 + a) + k * log.abs());
-        (largest * precision < GAMMA_TOLERANCE * sum).then_some(sum / over)
+        // A term below the least normal float has lost digits, or is 0.
+        let lost = largest * precision + f64::MIN_POSITIVE;
+        (lost < GAMMA_TOLERANCE * sum).then_some(sum / over)
     }
 
     /// Throughput, useful or not: a (1 - p_K).

@@ -150,6 +150,14 @@ fn invalid_parameters_are_refused() {
     }
 }
 
+#[test]
+fn the_gamma_form_is_silent_where_floats_lose_their_digits() {
+    let queue = queue(2333, 949.7815481246968, 2.58630205333162);
+    let found = queue.useful_throughput();
+    assert!(found > 0.0 && found < 1e-300, "{found}");
+    assert_eq!(queue.useful_throughput_by_gamma(), None);
+}
+
 proptest! {
     #[test]
     fn always_a_share_and_never_more_than_is_served(
