@@ -2,7 +2,7 @@
 //! processors and one disk; here one processor has three disks, so that the ratio of their speeds is
 //! what changes.
 
-use super::conditions::{self, APACHE, FLASHPACHE, NGINX, WEIR, own};
+use super::conditions::{self, AIO, APACHE, EVENT, FLASHPACHE, LIGHTTPD, NGINX, WEIR, WORKER, own};
 use super::found::{
     Figure, Found, busy, hot_p99, incomplete, longest, mean, median, megabits, offered, reads,
 };
@@ -27,7 +27,8 @@ pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     report,
 };
 
-const OWN: [&str; 4] = [WEIR, NGINX, APACHE, FLASHPACHE];
+const OWN: [&str; 8] = [WEIR, NGINX, APACHE, FLASHPACHE, AIO, LIGHTTPD, WORKER, EVENT];
+
 fn groups(choice: &Choice) -> Vec<Group> {
     let systems = conditions::systems(choice, &OWN);
     let points = |(_, case): &(String, Case)| case.points(&systems).collect::<Vec<_>>();

@@ -1,7 +1,10 @@
 //! Ruan & Pai, section 3.5 and Figures 8, 15 and 20: response times over the size of the set, from half of
 //! the memory to four times the memory.
 
-use super::conditions::{self, APACHE, BLOCKS, HIGH, NGINX, WEIR, case, files, own, own_loads};
+use super::conditions::{
+    self, AIO, APACHE, BLOCKS, EVENT, HIGH, LIGHTTPD, NGINX, WEIR, WORKER, case, files, own,
+    own_loads,
+};
 use super::deciles::{by_decile, random};
 use super::found::{Figure, Found, busy, incomplete, inversion, mean, median, reads};
 use super::{generations, load};
@@ -20,7 +23,7 @@ pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     report,
 };
 
-const OWN: [&str; 4] = [WEIR, NGINX, BLOCKS, APACHE];
+const OWN: [&str; 8] = [WEIR, NGINX, BLOCKS, APACHE, AIO, LIGHTTPD, WORKER, EVENT];
 /// Sizes of the set in quarters of the memory.
 const QUARTERS: [u64; 5] = [IN_MEMORY, 4, 8, MAIN, 16];
 /// Half of the memory, so that all is in memory, and the set of the other experiments.

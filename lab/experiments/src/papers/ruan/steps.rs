@@ -2,8 +2,8 @@
 //! worth. The steps are one server, switched for study.
 
 use super::conditions::{
-    self, AIO, APACHE, BLOCKS, EVENT, FLASHPACHE, HIGH, NGINX, OPENER, WEIR, WORKER, case, files,
-    own, own_loads,
+    self, AIO, APACHE, BLOCKS, EVENT, FLASHPACHE, HIGH, LIGHTTPD, NGINX, OPENER, WEIR, WORKER,
+    case, files, own, own_loads,
 };
 use super::found::{Figure, Found, hot_p99, incomplete, inversion, mean, median, megabits, p90};
 use crate::cell::Phase;
@@ -31,13 +31,14 @@ const EVENT_OPENER: &str = "apache-event-opener";
 const PREFORK_CACHE: &str = "apache-prefork-file-cache";
 const WORKER_CACHE: &str = "apache-worker-file-cache";
 const EVENT_CACHE: &str = "apache-event-file-cache";
-const OWN: [&str; 16] = [
+const OWN: [&str; 17] = [
     WEIR,
     BLOCKS,
     READ_BLOCKS,
     OPEN_BLOCKS,
     NGINX,
     AIO,
+    LIGHTTPD,
     APACHE,
     OPENER,
     FLASHPACHE,
