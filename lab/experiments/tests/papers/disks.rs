@@ -42,6 +42,24 @@ fn disks_are_asked_in_the_papers_conditions_and_nobody_shares_the_machine() {
 }
 
 #[test]
+fn every_server_is_measured_over_loads_sets_steps_bursts_and_disks() {
+    for name in ["ruan-load", "ruan-sets", "ruan-steps", "ruan-bursts", "ruan-generations"] {
+        let cells = find(name).expect(name).cells(&Choice::of(Scale::Full));
+        for server in [
+            "weir:files",
+            "nginx",
+            "nginx-aio",
+            "lighttpd",
+            "apache-prefork",
+            "apache-worker",
+            "apache-event",
+        ] {
+            assert!(cells.iter().any(|(_, cell)| cell.system == server), "{name} without {server}");
+        }
+    }
+}
+
+#[test]
 fn hot_requests_that_wait_for_the_disk_miss_their_bars() {
     let what = "weir, p99 of hot requests ÷ in memory, at 0.8 of nginx's capacity";
     let good = section("ruan-hot", |_| ());
@@ -138,8 +156,8 @@ fn generations_are_compared_at_every_load() {
         let what = format!("weir, median at {load}, slowest disk ÷ fastest");
         assert_eq!(row(&section, &what).verdict(), Verdict::Agrees, "{what}");
     }
-    // Three loads, three disks and none, four systems.
-    assert_eq!(column(&section, "hot p99").len(), 3 * 4 * 4);
+    // Three loads, three disks and none, eight systems.
+    assert_eq!(column(&section, "hot p99").len(), 3 * 4 * 8);
 }
 
 /// The cells of a column of a table, by the name of the column.
